@@ -1,0 +1,1 @@
+//! Results: rows, CSV files, charts.
