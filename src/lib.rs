@@ -1,6 +1,10 @@
 //! zonesim: a discrete-event simulator of zonal affinity in Google Cloud passthrough Network Load Balancers.
 
 pub mod ids;
+pub mod random;
+pub mod stats;
 pub mod time;
+
+pub mod lb;
 
 pub mod report;

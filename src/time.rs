@@ -156,7 +156,7 @@ impl fmt::Display for SimDuration {
         let tenths = UNITS.iter().find(|(_, nanos)| self.0 >= *nanos && (self.0 * 10).is_multiple_of(*nanos));
         match (whole, tenths) {
             (_, Some((name, nanos)))
-                if *nanos <= NANOS_PER_SEC && self.0 < nanos * 10 && self.0 % nanos != 0 =>
+                if *nanos <= NANOS_PER_SEC && self.0 < nanos * 10 && !self.0.is_multiple_of(*nanos) =>
             {
                 write!(f, "{}.{}{name}", self.0 / nanos, self.0 % nanos * 10 / nanos)
             }

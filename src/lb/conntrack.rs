@@ -1,0 +1,425 @@
+//! The connection tracking table (rules CTE-1, 2, 3, 5, 7): which backend a connection was sent to.
+//!
+//! Open addressing with linear probing, 16 bytes a slot, 20 to 30 bytes an entry. An entry dies when nothing
+//! has matched it for the idle timeout; no timer and no scan per packet is spent on that. Time is cut into
+//! epochs of 1/128 to 1/256 of the timeout: each epoch's end subtracts the entries last seen in an epoch that
+//! is dead by now from the count of live ones, and sweeps a sixteenth of the table, so that dead entries are
+//! gone within an eighth of the timeout. Lookups compare exact times: an entry is dead at `last + timeout`.
+
+use super::packet::{Endpoint, FiveTuple};
+use crate::ids::{BackendId, Id};
+use crate::random::mix;
+use crate::time::{SimDuration, SimTime};
+
+/// The most backends that an entry can tell apart.
+pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
+
+const BACKEND_BITS: u32 = 17;
+const TIME_BITS: u32 = 64 - BACKEND_BITS;
+const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
+
+const MIN_SLOTS: usize = 64;
+/// Epochs that the ring of counts holds: more than an entry can live through.
+const EPOCHS: usize = 512;
+/// A sixteenth of the table is swept at each epoch's end.
+const SWEEPS_PER_PASS: usize = 16;
+
+/// What a tracking entry is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TrackingKey(u64);
+
+impl TrackingKey {
+    /// No packet has this key: protocol 15 is none of those that are numbered here.
+    const NONE: Self = Self(u64::MAX);
+
+    /// Where the search for it begins, in a table of `slots` slots.
+    #[inline]
+    fn home(self, slots: usize) -> usize {
+        ((u128::from(mix(self.0)) * slots as u128) >> 64) as usize
+    }
+}
+
+/// Numbers the destinations, so that a key fits 64 bits.
+#[derive(Clone, Debug, Default)]
+struct Destinations(Vec<Endpoint>);
+
+impl Destinations {
+    #[inline]
+    fn number(&mut self, destination: Endpoint) -> u64 {
+        let known = self.0.iter().position(|other| *other == destination);
+        let number = known.unwrap_or_else(|| {
+            self.0.push(destination);
+            self.0.len() - 1
+        });
+        assert!(number < 1 << 12, "a load balancer has fewer than 4096 addresses and ports");
+        number as u64
+    }
+}
+
+/// One entry: its key, and its backend with the time of the last packet (modulo 2^47 ns, 39 hours).
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: TrackingKey,
+    stamp: u64,
+}
+
+impl Slot {
+    const EMPTY: Self = Self { key: TrackingKey::NONE, stamp: 0 };
+
+    fn new(key: TrackingKey, backend: BackendId, last: SimTime) -> Self {
+        let stamp = (backend.index() as u64) << TIME_BITS | last.as_nanos() & TIME_MASK;
+        Self { key, stamp }
+    }
+
+    fn is_empty(self) -> bool {
+        self.key == TrackingKey::NONE
+    }
+
+    fn backend(self) -> BackendId {
+        BackendId::from_index((self.stamp >> TIME_BITS) as usize)
+    }
+
+    /// Time since the last packet. Sweeping removes entries long before it could wrap.
+    fn age(self, now: SimTime) -> SimDuration {
+        SimDuration::from_nanos(now.as_nanos().wrapping_sub(self.stamp) & TIME_MASK)
+    }
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub(super) struct ConnectionTable {
+    slots: Vec<Slot>,
+    /// Slots in use, by dead entries too.
+    stored: usize,
+    timeout: SimDuration,
+    destinations: Destinations,
+    epochs: Epochs,
+    sweep_position: usize,
+}
+
+impl ConnectionTable {
+    /// An empty table whose entries live `timeout` beyond their last packet.
+    pub(super) fn new(timeout: SimDuration) -> Self {
+        Self {
+            slots: vec![Slot::EMPTY; MIN_SLOTS],
+            stored: 0,
+            timeout,
+            destinations: Destinations::default(),
+            epochs: Epochs::new(timeout),
+            sweep_position: 0,
+        }
+    }
+
+    /// The key of the connection `tuple` (CTE-3, mode `PER_CONNECTION`: all five fields).
+    #[inline]
+    pub(super) fn key(&mut self, tuple: &FiveTuple) -> TrackingKey {
+        let destination = self.destinations.number(tuple.destination);
+        let protocol = u64::from(tuple.protocol.tracking_number());
+        TrackingKey(
+            u64::from(tuple.source.ip) << 32
+                | u64::from(tuple.source.port) << 16
+                | destination << 4
+                | protocol,
+        )
+    }
+
+    /// The backend that `key`'s live entry points to, if there is one; its idle time starts anew.
+    #[inline]
+    pub(super) fn lookup(&mut self, now: SimTime, key: TrackingKey) -> Option<BackendId> {
+        self.advance(now);
+        let position = self.find(key).ok()?;
+        let slot = self.slots[position];
+        let age = slot.age(now);
+        if age >= self.timeout {
+            return None;
+        }
+        let backend = slot.backend();
+        self.slots[position] = Slot::new(key, backend, now);
+        self.epochs.moved(now, age);
+        Some(backend)
+    }
+
+    /// Makes `key` point to `backend`, replacing an entry of that key.
+    #[inline]
+    pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, backend: BackendId) {
+        self.advance(now);
+        let position = match self.find(key) {
+            Ok(position) => {
+                let age = self.slots[position].age(now);
+                self.epochs.moved(now, age);
+                position
+            }
+            Err(position) if (self.stored + 1) * 5 <= self.slots.len() * 4 => {
+                self.stored += 1;
+                self.epochs.added(now);
+                position
+            }
+            Err(_) => {
+                self.grow(now);
+                return self.insert(now, key, backend);
+            }
+        };
+        self.slots[position] = Slot::new(key, backend, now);
+    }
+
+    /// The most live entries at one time since [`restart_peak`](Self::restart_peak). Entries that die idle are
+    /// counted to the end of their epoch.
+    pub(super) fn peak(&self) -> u64 {
+        self.epochs.peak
+    }
+
+    /// Measures the peak anew from `now` on.
+    pub(super) fn restart_peak(&mut self, now: SimTime) {
+        self.advance(now);
+        self.epochs.peak = self.epochs.live;
+    }
+
+    /// The slot that holds `key`, or else the one where it belongs.
+    #[inline]
+    fn find(&self, key: TrackingKey) -> Result<usize, usize> {
+        let mut position = key.home(self.slots.len());
+        loop {
+            let slot = self.slots[position];
+            if slot.key == key {
+                return Ok(position);
+            }
+            if slot.is_empty() {
+                return Err(position);
+            }
+            position = self.next(position);
+        }
+    }
+
+    #[inline]
+    fn next(&self, position: usize) -> usize {
+        if position + 1 == self.slots.len() { 0 } else { position + 1 }
+    }
+
+    /// Half as many slots again, without the dead entries.
+    #[cold]
+    fn grow(&mut self, now: SimTime) {
+        let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 2];
+        let old = std::mem::replace(&mut self.slots, bigger);
+        self.stored = 0;
+        self.sweep_position = 0;
+        for slot in
+            old.into_iter().filter(|slot| !slot.is_empty() && !self.epochs.is_over(slot.age(now), now))
+        {
+            let position = self.find(slot.key).expect_err("keys are unique");
+            self.slots[position] = slot;
+            self.stored += 1;
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: SimTime) {
+        if now >= self.epochs.next_end {
+            self.end_epochs(now);
+        }
+    }
+
+    #[cold]
+    fn end_epochs(&mut self, now: SimTime) {
+        let ended = self.epochs.end(now);
+        if ended >= EPOCHS as u64 / 2 {
+            // Nothing came for longer than an entry lives.
+            self.slots.fill(Slot::EMPTY);
+            self.stored = 0;
+            return;
+        }
+        (0..ended).for_each(|_| self.sweep(now));
+    }
+
+    /// Removes the dead entries of the next sixteenth of the table.
+    fn sweep(&mut self, now: SimTime) {
+        for _ in 0..self.slots.len() / SWEEPS_PER_PASS + 1 {
+            let position = self.sweep_position;
+            let slot = self.slots[position];
+            if !slot.is_empty() && self.epochs.is_over(slot.age(now), now) {
+                self.remove(position);
+            } else {
+                self.sweep_position = self.next(position);
+            }
+        }
+    }
+
+    /// Empties the slot at `hole` and closes the gap in the run of entries behind it.
+    fn remove(&mut self, mut hole: usize) {
+        self.stored -= 1;
+        let slots = self.slots.len();
+        let distance = |from: usize, to: usize| if to >= from { to - from } else { to + slots - from };
+        let mut position = self.next(hole);
+        while !self.slots[position].is_empty() {
+            let home = self.slots[position].key.home(slots);
+            if distance(home, position) >= distance(hole, position) {
+                self.slots[hole] = self.slots[position];
+                hole = position;
+            }
+            position = self.next(position);
+        }
+        self.slots[hole] = Slot::EMPTY;
+    }
+}
+
+/// Counts live entries by the epoch of their last packet.
+#[derive(Clone, Debug)]
+struct Epochs {
+    /// Log2 of an epoch's nanoseconds.
+    shift: u32,
+    /// Whole epochs that an entry outlives its last one by.
+    lifetime: u64,
+    /// The current epoch.
+    current: u64,
+    next_end: SimTime,
+    counts: Vec<u64>,
+    live: u64,
+    peak: u64,
+}
+
+impl Epochs {
+    fn new(timeout: SimDuration) -> Self {
+        let shift = (timeout.as_nanos() / 128).max(1).ilog2();
+        let next_end = SimTime::from_nanos(1 << shift);
+        let lifetime = timeout.as_nanos().div_ceil(1 << shift);
+        Self { shift, lifetime, current: 0, next_end, counts: vec![0; EPOCHS], live: 0, peak: 0 }
+    }
+
+    fn of(&self, time: SimTime) -> u64 {
+        time.as_nanos() >> self.shift
+    }
+
+    #[inline]
+    fn count(&mut self, epoch: u64) -> &mut u64 {
+        &mut self.counts[epoch as usize % EPOCHS]
+    }
+
+    #[inline]
+    fn added(&mut self, now: SimTime) {
+        let epoch = self.of(now);
+        *self.count(epoch) += 1;
+        self.live += 1;
+        self.peak = self.peak.max(self.live);
+    }
+
+    /// The epoch of a moment `age` before `now`.
+    #[inline]
+    fn before(&self, age: SimDuration, now: SimTime) -> u64 {
+        (now.as_nanos() - age.as_nanos()) >> self.shift
+    }
+
+    /// Whether an entry whose last packet was `age` ago is counted no more.
+    #[inline]
+    fn is_over(&self, age: SimDuration, now: SimTime) -> bool {
+        self.before(age, now) + self.lifetime < self.current
+    }
+
+    /// An entry whose last packet was `age` ago got a packet.
+    #[inline]
+    fn moved(&mut self, now: SimTime, age: SimDuration) {
+        if !self.is_over(age, now) {
+            let epoch = self.before(age, now);
+            *self.count(epoch) -= 1;
+            self.live -= 1;
+        }
+        self.added(now);
+    }
+
+    /// Ends every epoch before that of `now`; tells how many ended.
+    fn end(&mut self, now: SimTime) -> u64 {
+        let ended = self.of(now) - self.current;
+        for _ in 0..ended.min(EPOCHS as u64) {
+            self.current += 1;
+            if let Some(dead) = self.current.checked_sub(self.lifetime + 1) {
+                let count = std::mem::take(self.count(dead));
+                self.live -= count;
+            }
+        }
+        self.current = self.of(now);
+        self.next_end = SimTime::from_nanos((self.current + 1) << self.shift);
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn backend(index: usize) -> BackendId {
+        BackendId::from_index(index)
+    }
+
+    fn at(secs: f64) -> SimTime {
+        SimTime::ZERO + SimDuration::from_nanos_f64(secs * 1e9)
+    }
+
+    const TIMEOUT: SimDuration = SimDuration::from_secs(600);
+
+    #[test]
+    fn t9_an_entry_is_dead_at_its_timeout_and_alive_just_before() {
+        let key = TrackingKey(1);
+        for (packet, alive) in [(699.999, true), (700.0, false)] {
+            let mut table = ConnectionTable::new(TIMEOUT);
+            table.insert(at(0.0), key, backend(3));
+            assert_eq!(table.lookup(at(100.0), key), Some(backend(3)));
+            assert_eq!(table.lookup(at(packet), key), alive.then_some(backend(3)), "at {packet}");
+        }
+    }
+
+    #[test]
+    fn dead_entries_leave_and_memory_stays_bounded() {
+        let mut table = ConnectionTable::new(TIMEOUT);
+        let mut largest = 0;
+        for second in 0..100_000_u64 {
+            table.insert(at(second as f64), TrackingKey(second << 4), backend(0));
+            largest = largest.max(table.stored);
+        }
+        assert!((600..=610).contains(&table.peak()), "{}", table.peak());
+        assert!(largest <= 600 + 600 / 8 + 20, "{largest} stored");
+        assert!(table.slots.len() < 1600, "{} slots", table.slots.len());
+    }
+
+    #[test]
+    fn a_long_silence_empties_the_table() {
+        let mut table = ConnectionTable::new(TIMEOUT);
+        (0..1000).for_each(|number| table.insert(at(0.0), TrackingKey(number), backend(1)));
+        // 2^47 ns: the stored time has wrapped to where it was.
+        let wrapped = SimTime::from_nanos(1 << TIME_BITS);
+        assert_eq!(table.lookup(wrapped, TrackingKey(5)), None);
+        assert_eq!(table.stored, 0);
+        assert_eq!(table.epochs.live, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn table_agrees_with_a_map(
+            steps in prop::collection::vec((0_u64..200, 0_usize..50, any::<bool>(), 0_u64..20_000), 1..600),
+        ) {
+            let mut table = ConnectionTable::new(TIMEOUT);
+            let mut model: BTreeMap<u64, (usize, SimTime)> = BTreeMap::new();
+            let mut now = SimTime::ZERO;
+            for (key, target, insert, millis) in steps {
+                now += SimDuration::from_millis(millis);
+                let alive = model.get(&key).filter(|(_, last)| now.since(*last) < TIMEOUT).copied();
+                if insert {
+                    table.insert(now, TrackingKey(key), backend(target));
+                    model.insert(key, (target, now));
+                } else {
+                    let found = table.lookup(now, TrackingKey(key));
+                    prop_assert_eq!(found, alive.map(|(target, _)| backend(target)));
+                    if let Some((target, _)) = alive {
+                        model.insert(key, (target, now));
+                    }
+                }
+                let live = model.values().filter(|(_, last)| now.since(*last) < TIMEOUT).count() as u64;
+                // An entry may be counted for one epoch longer than it lives.
+                let grace = SimDuration::from_nanos(2 << table.epochs.shift);
+                let at_most = model.values().filter(|(_, last)| now.since(*last) < TIMEOUT + grace).count() as u64;
+                prop_assert!((live..=at_most).contains(&table.epochs.live));
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! When a backend counts as healthy (rules HCK-2, 3, 7, 9, 10). Probing itself belongs to the world.
+
+use serde::Deserialize;
+
+use crate::time::SimDuration;
+
+/// A health check that the Compute API would accept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HealthCheck {
+    /// From the start of one probe to the start of the next.
+    pub check_interval: SimDuration,
+    /// How long a probe waits for its answer; at most the interval.
+    pub timeout: SimDuration,
+    /// When the state of health changes.
+    pub thresholds: Thresholds,
+    /// Whether backends are held healthy before the first probes.
+    pub initially_healthy: bool,
+    /// From the change of a state of health to its effect on new connections.
+    pub propagation_delay: SimDuration,
+    /// When each backend's first probe starts.
+    pub phase: Phase,
+}
+
+/// How many equal results in a row change the state of health: each from 1 to 10.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// Successes in a row that make an unhealthy backend healthy.
+    pub healthy: u8,
+    /// Failures in a row that make a healthy backend unhealthy.
+    pub unhealthy: u8,
+}
+
+/// When a backend's first probe starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// At a random moment of the first interval, as probers in the field do.
+    #[default]
+    Random,
+    /// At this time.
+    At(SimDuration),
+}
+
+impl<'de> Deserialize<'de> for Phase {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            "random" => Ok(Self::Random),
+            _ => text.parse().map(Self::At).map_err(|_| {
+                serde::de::Error::custom(format!(
+                    "{text:?} is no phase; write \"random\" or the time of the first probe, such as \"0s\""
+                ))
+            }),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum ProbeType {
+    #[serde(rename = "TCP")]
+    Tcp,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum InitialState {
+    #[serde(rename = "HEALTHY")]
+    Healthy,
+    #[serde(rename = "UNHEALTHY")]
+    Unhealthy,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Probers {
+    count: u32,
+    verdict: ProberVerdict,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ProberVerdict {
+    Single,
+}
+
+impl Default for Probers {
+    fn default() -> Self {
+        Self { count: 1, verdict: ProberVerdict::Single, phase: Phase::Random }
+    }
+}
+
+/// The `[health_check]` table of the experiment file.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HealthCheckSettings {
+    r#type: ProbeType,
+    check_interval: CheckSeconds,
+    timeout: CheckSeconds,
+    healthy_threshold: Threshold,
+    unhealthy_threshold: Threshold,
+    probers: Probers,
+    initial_state: InitialState,
+    propagation_delay: SimDuration,
+}
+
+impl Default for HealthCheckSettings {
+    fn default() -> Self {
+        Self {
+            r#type: ProbeType::Tcp,
+            check_interval: CheckSeconds(SimDuration::from_secs(5)),
+            timeout: CheckSeconds(SimDuration::from_secs(5)),
+            healthy_threshold: Threshold(2),
+            unhealthy_threshold: Threshold(2),
+            probers: Probers::default(),
+            initial_state: InitialState::Unhealthy,
+            propagation_delay: SimDuration::ZERO,
+        }
+    }
+}
+
+/// The span of a check's interval and timeout: 1 to 300 whole seconds (HCK-2).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "SimDuration")]
+struct CheckSeconds(SimDuration);
+
+impl TryFrom<SimDuration> for CheckSeconds {
+    type Error = HealthCheckError;
+    fn try_from(value: SimDuration) -> Result<Self, HealthCheckError> {
+        let second = SimDuration::from_secs(1).as_nanos();
+        let seconds = value.as_nanos() / second;
+        if value.as_nanos().is_multiple_of(second) && (1..=300).contains(&seconds) {
+            Ok(Self(value))
+        } else {
+            Err(HealthCheckError::Seconds(value))
+        }
+    }
+}
+
+/// A number of equal results in a row: 1 to 10 (HCK-2).
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "i64")]
+struct Threshold(u8);
+
+impl TryFrom<i64> for Threshold {
+    type Error = HealthCheckError;
+    fn try_from(value: i64) -> Result<Self, HealthCheckError> {
+        match u8::try_from(value) {
+            Ok(number @ 1..=10) => Ok(Self(number)),
+            _ => Err(HealthCheckError::Threshold(value)),
+        }
+    }
+}
+
+/// A health check that the Compute API would refuse (HCK-3).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HealthCheckError {
+    /// An interval or a timeout outside 1 to 300 whole seconds.
+    #[error("{0} is not within the range of a health check; write whole seconds from \"1s\" to \"300s\"")]
+    Seconds(SimDuration),
+    /// A threshold outside 1 to 10.
+    #[error("{0} is not within the range of a threshold; write a number from 1 to 10")]
+    Threshold(i64),
+    /// The timeout is longer than the interval.
+    #[error(
+        "timeout is {timeout}, longer than check_interval ({check_interval}); make it at most {check_interval}"
+    )]
+    TimeoutAboveInterval {
+        /// The timeout.
+        timeout: SimDuration,
+        /// The interval.
+        check_interval: SimDuration,
+    },
+    /// Several probers, but one of them to decide.
+    #[error("{0} probers can't give a single verdict; write count = 1")]
+    SingleOfMany(u32),
+}
+
+impl HealthCheckError {
+    /// The key of the `[health_check]` table that it is about, where two keys contradict each other.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::TimeoutAboveInterval { .. } => "timeout",
+            Self::SingleOfMany(_) => "probers.count",
+            Self::Seconds(_) | Self::Threshold(_) => "",
+        }
+    }
+}
+
+impl HealthCheck {
+    /// The check that `settings` describe.
+    ///
+    /// # Errors
+    /// If two settings contradict each other.
+    pub fn new(settings: HealthCheckSettings) -> Result<Self, HealthCheckError> {
+        let ProbeType::Tcp = settings.r#type;
+        let ProberVerdict::Single = settings.probers.verdict;
+        let (check_interval, timeout) = (settings.check_interval.0, settings.timeout.0);
+        if timeout > check_interval {
+            return Err(HealthCheckError::TimeoutAboveInterval { timeout, check_interval });
+        }
+        if settings.probers.count != 1 {
+            return Err(HealthCheckError::SingleOfMany(settings.probers.count));
+        }
+        Ok(Self {
+            check_interval,
+            timeout,
+            thresholds: Thresholds {
+                healthy: settings.healthy_threshold.0,
+                unhealthy: settings.unhealthy_threshold.0,
+            },
+            initially_healthy: matches!(settings.initial_state, InitialState::Healthy),
+            propagation_delay: settings.propagation_delay,
+            phase: settings.probers.phase,
+        })
+    }
+}
+
+/// The state of health of one backend as one prober sees it (HCK-7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HealthState {
+    healthy: bool,
+    /// Results in a row that speak against the state.
+    streak: u8,
+}
+
+impl HealthState {
+    /// A backend that no probe has reached.
+    pub fn new(healthy: bool) -> Self {
+        Self { healthy, streak: 0 }
+    }
+
+    /// Whether the backend is healthy.
+    pub fn is_healthy(self) -> bool {
+        self.healthy
+    }
+
+    /// Counts one probe's result; tells whether it changed the state.
+    pub fn observe(&mut self, success: bool, thresholds: Thresholds) -> bool {
+        if success == self.healthy {
+            self.streak = 0;
+            return false;
+        }
+        self.streak += 1;
+        let needed = if success { thresholds.healthy } else { thresholds.unhealthy };
+        let changed = self.streak >= needed;
+        if changed {
+            *self = Self::new(success);
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: Thresholds = Thresholds { healthy: 2, unhealthy: 2 };
+
+    #[test]
+    fn h4_alternating_results_never_change_the_state() {
+        for initially in [true, false] {
+            let mut state = HealthState::new(initially);
+            for probe in 0..100 {
+                assert!(!state.observe(probe % 2 == 0, TWO));
+            }
+            assert_eq!(state.is_healthy(), initially);
+        }
+    }
+
+    #[test]
+    fn the_streak_starts_anew_after_a_change() {
+        let mut state = HealthState::new(true);
+        assert!(!state.observe(false, TWO));
+        assert!(state.observe(false, TWO));
+        assert!(!state.is_healthy());
+        assert!(!state.observe(true, TWO));
+        assert!(!state.observe(false, TWO));
+        assert!(!state.observe(true, TWO));
+        assert!(state.observe(true, TWO));
+        assert!(state.is_healthy());
+    }
+}

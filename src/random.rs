@@ -1,0 +1,145 @@
+//! Randomness: one seed, named streams, portable draws.
+//!
+//! Every stream is keyed by (seed, replication, purpose, entity name), never by arm, thread or order of use.
+//! So every arm meets the same arrivals, failures, sizes and network noise (common random numbers), and a
+//! draw that is added in one place shifts nothing elsewhere. Within a connection each draw has a key of its
+//! own ([`StreamKey::child`]), because the order of a connection's events differs from arm to arm.
+//!
+//! Generators are named ones with a published algorithm: xoshiro256++ (Blackman and Vigna 2021) for long
+//! streams, SplitMix64 (Steele, Lea and Flood 2014) for the few draws of one connection.
+
+mod distribution;
+mod portable;
+mod ziggurat;
+
+use rand_xoshiro::rand_core::SeedableRng;
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+
+pub use distribution::{Bytes, Count, Distribution, DistributionError, Quantity};
+pub use ziggurat::{exponential, normal};
+
+/// What a stream of random numbers is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Times between the connections of a client group.
+    Arrivals,
+    /// Which of its addresses a client group sends from.
+    Addresses,
+    /// What one connection does and meets: requests, think times, sizes, service times, round trips.
+    Connections,
+    /// When a backend fails and for how long.
+    Failures,
+    /// When a backend's probes start.
+    ProbePhase,
+    /// How long a backend's probes travel.
+    ProbeTrips,
+    /// Which backends a fault strikes.
+    FaultTargets,
+}
+
+/// The root of all randomness of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSeed {
+    seed: u64,
+    replication: u32,
+}
+
+impl RunSeed {
+    /// The randomness of replication `replication` of an experiment with seed `seed`.
+    pub fn new(seed: u64, replication: u32) -> Self {
+        Self { seed, replication }
+    }
+
+    /// The key of the stream that serves `purpose` for the entity called `name`.
+    pub fn stream(self, purpose: Purpose, name: &str) -> StreamKey {
+        let root = mix(mix(self.seed) ^ u64::from(self.replication));
+        StreamKey(hash_bytes(root ^ mix(purpose as u64 + 1), name.as_bytes()))
+    }
+}
+
+/// The key of one stream of random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamKey(u64);
+
+impl StreamKey {
+    /// The key of the `number`-th stream below this one.
+    #[inline]
+    pub fn child(self, number: u64) -> Self {
+        Self(mix(self.0 ^ mix(number)))
+    }
+
+    /// A generator for a long stream.
+    pub fn generator(self) -> Stream {
+        Xoshiro256PlusPlus::seed_from_u64(self.0)
+    }
+
+    /// A generator for a few draws, which costs nothing to make.
+    #[inline]
+    pub fn draws(self) -> SplitMix64 {
+        SplitMix64::seed_from_u64(self.0)
+    }
+}
+
+/// The generator of a long stream.
+pub type Stream = Xoshiro256PlusPlus;
+
+/// A bijection of 64-bit words whose output bits each depend on every input bit: the finalizer of SplitMix64
+/// (Stafford's variant 13).
+#[inline]
+pub fn mix(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+/// A 64-bit hash of `bytes`, the same on every machine.
+pub fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
+    let start = mix(seed ^ bytes.len() as u64);
+    bytes.chunks(8).fold(start, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix(hash ^ u64::from_le_bytes(word))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use rand::Rng;
+
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_key_makes_another_stream() {
+        let first = |seed, replication, purpose, name: &str| {
+            RunSeed::new(seed, replication).stream(purpose, name).generator().next_u64()
+        };
+        let base = first(1, 0, Purpose::Arrivals, "web-a");
+        assert_eq!(base, first(1, 0, Purpose::Arrivals, "web-a"));
+        let others = [
+            first(2, 0, Purpose::Arrivals, "web-a"),
+            first(1, 1, Purpose::Arrivals, "web-a"),
+            first(1, 0, Purpose::Addresses, "web-a"),
+            first(1, 0, Purpose::Arrivals, "web-b"),
+            first(0, 1, Purpose::Arrivals, "web-a"),
+        ];
+        let distinct: BTreeSet<u64> = others.iter().copied().chain([base]).collect();
+        assert_eq!(distinct.len(), others.len() + 1);
+    }
+
+    #[test]
+    fn hashes_depend_on_length_and_every_byte() {
+        let texts = ["", "a", "a\0", "aaaaaaaa", "aaaaaaaaa", "baaaaaaaa", "aaaaaaaab"];
+        let hashes: BTreeSet<u64> = texts.iter().map(|text| hash_bytes(7, text.as_bytes())).collect();
+        assert_eq!(hashes.len(), texts.len());
+    }
+
+    #[test]
+    fn mix_matches_the_published_generator() {
+        // The first output of SplitMix64 from state 0 is the mix of 0.
+        assert_eq!(mix(0), StreamKey(0).draws().next_u64());
+        assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);
+    }
+}

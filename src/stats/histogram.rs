@@ -1,0 +1,171 @@
+//! A log-linear histogram of whole numbers: quantiles within 0.4 % at a few nanoseconds a record.
+//!
+//! As in HdrHistogram, each power of two is cut into equal buckets (128 here), so the relative error of a
+//! bucket's midpoint is at most 1/256. Values below 256 are exact.
+
+use serde::{Deserialize, Serialize};
+
+const SUB_BITS: u32 = 7;
+const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+
+/// Counts of values, with exact count, sum, and largest value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    count: u64,
+    sum: u128,
+    max: u64,
+}
+
+/// The bucket of `value`.
+#[inline]
+fn bucket(value: u64) -> usize {
+    if value < SUB_BUCKETS {
+        return value as usize;
+    }
+    let octave = value.ilog2() - SUB_BITS;
+    ((u64::from(octave) * SUB_BUCKETS) + (value >> octave)) as usize
+}
+
+/// The midpoint of bucket `index`, rounded down.
+fn midpoint(index: usize) -> u64 {
+    let index = index as u64;
+    if index < 2 * SUB_BUCKETS {
+        return index;
+    }
+    let octave = index / SUB_BUCKETS - 1;
+    let low = (index - octave * SUB_BUCKETS) << octave;
+    low + ((1 << octave) - 1) / 2
+}
+
+impl Histogram {
+    /// Adds one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        let index = bucket(value);
+        if index >= self.counts.len() {
+            self.grow(index);
+        }
+        self.counts[index] += 1;
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.max = self.max.max(value);
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        let octaves = index as u64 / SUB_BUCKETS + 1;
+        self.counts.resize((octaves * SUB_BUCKETS) as usize, 0);
+    }
+
+    /// Adds all values of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets every value, keeping the memory.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.count = 0;
+        self.sum = 0;
+        self.max = 0;
+    }
+
+    /// How many values were added.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The exact mean, if there are values.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The exact largest value, if there are values.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The `per_mille`-th quantile (990 = p99) within 0.4 %: the smallest recorded bucket that at least this
+    /// share of the values do not exceed.
+    ///
+    /// `None` if fewer than ten values lie beyond it: such a quantile is noise (so p99 needs 1 000 values
+    /// and p99.9 needs 10 000).
+    pub fn quantile(&self, per_mille: u64) -> Option<u64> {
+        let beyond = self.count * (1000 - per_mille);
+        if beyond < 10 * 1000 {
+            return None;
+        }
+        let rank = (self.count * per_mille).div_ceil(1000).max(1);
+        let mut seen = 0;
+        let index = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        })?;
+        Some(midpoint(index).min(self.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn small_values_are_exact() {
+        for value in 0..2 * SUB_BUCKETS {
+            assert_eq!(midpoint(bucket(value)), value);
+        }
+    }
+
+    #[test]
+    fn too_few_values_give_no_quantile() {
+        let mut histogram = Histogram::default();
+        (0..999).for_each(|value| histogram.record(value));
+        assert_eq!(histogram.quantile(990), None);
+        histogram.record(5000);
+        assert!(histogram.quantile(990).is_some());
+        assert_eq!(histogram.quantile(999), None);
+        assert_eq!(histogram.max(), Some(5000));
+    }
+
+    proptest! {
+        #[test]
+        fn midpoints_lie_within_half_a_percent(value in any::<u64>()) {
+            let found = midpoint(bucket(value));
+            prop_assert!(found.abs_diff(value) as f64 <= value as f64 / 256.0);
+        }
+
+        #[test]
+        fn buckets_are_in_order(a in any::<u64>(), b in any::<u64>()) {
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(bucket(low) <= bucket(high));
+        }
+
+        #[test]
+        fn quantiles_are_those_of_the_sorted_values(
+            mut values in prop::collection::vec(0_u64..1 << 40, 2000..3000),
+            per_mille in prop::sample::select(vec![500_u64, 900, 990]),
+        ) {
+            let mut histogram = Histogram::default();
+            let (left, right) = values.split_at(values.len() / 3);
+            left.iter().for_each(|value| histogram.record(*value));
+            let mut other = Histogram::default();
+            right.iter().for_each(|value| other.record(*value));
+            histogram.merge(&other);
+            values.sort_unstable();
+            let rank = (values.len() as u64 * per_mille).div_ceil(1000) as usize;
+            let exact = values[rank - 1];
+            let found = histogram.quantile(per_mille).unwrap();
+            prop_assert!(found.abs_diff(exact) as f64 <= exact as f64 / 256.0 + 1.0);
+            prop_assert_eq!(histogram.count(), values.len() as u64);
+        }
+    }
+}

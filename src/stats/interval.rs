@@ -1,0 +1,152 @@
+//! Confidence intervals over replications.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::Moments;
+
+/// The probability with which an interval covers the true value: strictly between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Confidence(f64);
+
+impl Confidence {
+    /// 95 %.
+    pub const P95: Self = Self(0.95);
+}
+
+/// A number that is no confidence.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{0} is not a confidence; write a number strictly between 0 and 1, such as 0.95")]
+pub struct NotAConfidence(f64);
+
+impl TryFrom<f64> for Confidence {
+    type Error = NotAConfidence;
+    fn try_from(value: f64) -> Result<Self, NotAConfidence> {
+        if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(NotAConfidence(value)) }
+    }
+}
+
+impl From<Confidence> for f64 {
+    fn from(confidence: Confidence) -> Self {
+        confidence.0
+    }
+}
+
+/// An estimate over `n` replications with its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// How many replications have a value.
+    pub n: u64,
+    /// The estimate.
+    pub mean: f64,
+    /// Standard deviation over replications; absent with fewer than two.
+    pub std_dev: Option<f64>,
+    /// Half the width of the interval; absent with fewer than two replications.
+    pub half_width: Option<f64>,
+}
+
+impl Interval {
+    /// The lower and the upper end, if there is an interval.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.half_width.map(|half| (self.mean - half, self.mean + half))
+    }
+
+    /// Whether the interval covers `value`, widened by a relative `slack` of rounding.
+    pub fn covers(&self, value: f64, slack: f64) -> bool {
+        let half = self.half_width.unwrap_or(0.0);
+        (value - self.mean).abs() <= half + slack * value.abs()
+    }
+}
+
+/// The mean of `values` with Student's t interval (n - 1 degrees of freedom); `None` without values.
+pub fn student_interval(values: &[f64], confidence: Confidence) -> Option<Interval> {
+    let moments: Moments = values.iter().copied().collect();
+    let n = moments.count();
+    if n == 0 {
+        return None;
+    }
+    let std_dev = (n > 1).then(|| moments.std_dev());
+    let half_width = std_dev.map(|deviation| quantile(n, confidence) * deviation / (n as f64).sqrt());
+    Some(Interval { n, mean: moments.mean(), std_dev, half_width })
+}
+
+/// The ratio of the means of `parts` and `wholes` with its interval by the delta method.
+///
+/// The mean of the ratios would be biased where the wholes vary. The interval is Student's t on the residuals
+/// `part - ratio * whole`, over the mean whole (Fieller's linearization; Law, Simulation Modeling and Analysis,
+/// section 9.5). `None` if there is no whole at all.
+///
+/// # Panics
+/// If the two slices differ in length.
+pub fn ratio_interval(parts: &[f64], wholes: &[f64], confidence: Confidence) -> Option<Interval> {
+    assert_eq!(parts.len(), wholes.len(), "one whole for every part");
+    let n = parts.len() as u64;
+    let whole: Moments = wholes.iter().copied().collect();
+    if n == 0 || whole.mean() == 0.0 {
+        return None;
+    }
+    let part: Moments = parts.iter().copied().collect();
+    let ratio = part.mean() / whole.mean();
+    let residuals: Moments =
+        parts.iter().zip(wholes).map(|(part, whole_i)| (part - ratio * whole_i) / whole.mean()).collect();
+    let std_dev = (n > 1).then(|| residuals.std_dev());
+    let half_width = std_dev.map(|deviation| quantile(n, confidence) * deviation / (n as f64).sqrt());
+    Some(Interval { n, mean: ratio, std_dev, half_width })
+}
+
+/// The quantile of Student's t that bounds a two-sided interval over `n` replications.
+fn quantile(n: u64, confidence: Confidence) -> f64 {
+    let law = StudentsT::new(0.0, 1.0, (n - 1) as f64).expect("at least one degree of freedom");
+    law.inverse_cdf(0.5 + confidence.0 / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, RunSeed, exponential, normal};
+
+    #[test]
+    fn student_interval_of_known_values() {
+        // t(0.975, 4) = 2.776445; deviation of 1..5 is 1.581139.
+        let interval = student_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], Confidence::P95).unwrap();
+        assert_eq!(interval.mean, 3.0);
+        let half = interval.half_width.unwrap();
+        assert!((half - 2.776_445 * 1.581_139 / 5.0_f64.sqrt()).abs() < 1e-5, "{half}");
+    }
+
+    #[test]
+    fn one_value_has_no_interval_and_none_has_no_mean() {
+        let interval = student_interval(&[7.0], Confidence::P95).unwrap();
+        assert_eq!((interval.mean, interval.std_dev, interval.ends()), (7.0, None, None));
+        assert_eq!(student_interval(&[], Confidence::P95), None);
+        assert_eq!(ratio_interval(&[0.0, 0.0], &[0.0, 0.0], Confidence::P95), None);
+    }
+
+    #[test]
+    fn confidence_lies_strictly_between_zero_and_one() {
+        for value in [0.0, 1.0, -0.1, 1.1, f64::NAN] {
+            assert!(Confidence::try_from(value).is_err());
+        }
+    }
+
+    #[test]
+    fn intervals_cover_as_often_as_they_say() {
+        let mut rng = RunSeed::new(5, 0).stream(Purpose::Connections, "coverage").generator();
+        let (mut mean_covered, mut ratio_covered) = (0, 0);
+        const TRIALS: usize = 4000;
+        for _ in 0..TRIALS {
+            let values: Vec<f64> = (0..5).map(|_| normal(&mut rng)).collect();
+            mean_covered += usize::from(student_interval(&values, Confidence::P95).unwrap().covers(0.0, 0.0));
+            // Parts are half of the whole on average, and vary with it.
+            let wholes: Vec<f64> = (0..20).map(|_| 10.0 + exponential(&mut rng)).collect();
+            let parts: Vec<f64> = wholes.iter().map(|whole| 0.5 * whole + normal(&mut rng)).collect();
+            let ratio = ratio_interval(&parts, &wholes, Confidence::P95).unwrap();
+            ratio_covered += usize::from(ratio.covers(0.5, 0.0));
+        }
+        // 95 % of 4 000 trials, give or take four standard errors of 14 trials.
+        for covered in [mean_covered, ratio_covered] {
+            assert!((3740..=3860).contains(&covered), "{covered} of {TRIALS}");
+        }
+    }
+}
