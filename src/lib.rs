@@ -6,5 +6,8 @@ pub mod stats;
 pub mod time;
 
 pub mod lb;
+pub mod workload;
+
+pub mod sim;
 
 pub mod report;

@@ -170,6 +170,14 @@ impl<Q: Quantity> Distribution<Q> {
         Self::new(Form::Lognormal { median, sigma })
     }
 
+    /// The geometric distribution of counts of 1 or more with mean `mean`.
+    ///
+    /// # Errors
+    /// If the mean is below one.
+    pub fn geometric(mean: f64) -> Result<Self, DistributionError> {
+        Self::new(Form::Geometric { mean })
+    }
+
     /// The mean, in nanoseconds, bytes or things.
     pub fn mean(&self) -> f64 {
         self.mean

@@ -1,0 +1,252 @@
+//! What a run found: counts, sums and histograms, as plain data.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::stats::Histogram;
+
+/// Why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureCause {
+    /// No packet of it was ever forwarded to a backend.
+    NoBackend,
+    /// No handshake within the connect timeout.
+    ConnectTimeout,
+    /// A backend answered its SYN with RST.
+    Refused,
+    /// A backend answered a later packet with RST.
+    Reset,
+    /// No response within the request timeout.
+    RequestTimeout,
+    /// A backend's queue was full.
+    QueueFull,
+}
+
+impl FailureCause {
+    /// Every cause, in the order of results.
+    pub const ALL: [Self; 6] = [
+        Self::NoBackend,
+        Self::ConnectTimeout,
+        Self::Refused,
+        Self::Reset,
+        Self::RequestTimeout,
+        Self::QueueFull,
+    ];
+}
+
+/// Counts of the measured connections of one kind (a client group to a zone, say).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Connections that began in the window.
+    pub connections: u64,
+    /// Those of them that did not complete all their requests.
+    pub failed_connections: u64,
+    /// Requests that got their response.
+    pub requests: u64,
+    /// Bytes sent from client to backend.
+    pub request_bytes: u64,
+    /// Bytes received by the client.
+    pub response_bytes: u64,
+}
+
+impl std::ops::AddAssign<&Self> for Traffic {
+    fn add_assign(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.failed_connections += other.failed_connections;
+        self.requests += other.requests;
+        self.request_bytes += other.request_bytes;
+        self.response_bytes += other.response_bytes;
+    }
+}
+
+impl<'a> std::iter::Sum<&'a Self> for Traffic {
+    fn sum<I: Iterator<Item = &'a Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |mut sum, part| {
+            sum += part;
+            sum
+        })
+    }
+}
+
+/// One value for each zone, and one for connections that reached no backend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByZone<T> {
+    /// Backends of this zone.
+    pub zones: IdVec<ZoneId, T>,
+    /// No backend.
+    pub nowhere: T,
+}
+
+impl<T: Default> ByZone<T> {
+    /// Empty values for `zones` zones.
+    pub fn new(zones: usize) -> Self {
+        Self { zones: IdVec::from_fn(zones, |_| T::default()), nowhere: T::default() }
+    }
+}
+
+impl<T> ByZone<T> {
+    /// The value for `zone`, or for no backend.
+    #[inline]
+    pub fn at(&mut self, zone: Option<ZoneId>) -> &mut T {
+        match zone {
+            Some(zone) => &mut self.zones[zone],
+            None => &mut self.nowhere,
+        }
+    }
+
+    /// Every value, with the zone that it is for.
+    pub fn pairs(&self) -> impl Iterator<Item = (Option<ZoneId>, &T)> {
+        self.zones.pairs().map(|(zone, value)| (Some(zone), value)).chain([(None, &self.nowhere)])
+    }
+}
+
+/// How long things took between a client place and a backend zone, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Round trips of handshakes and requests.
+    pub network_rtt: Histogram,
+    /// From the first SYN to the handshake's end.
+    pub connect: Histogram,
+    /// From a request to its whole response.
+    pub request: Histogram,
+}
+
+impl Latency {
+    /// The three kinds with their names in results.
+    pub fn kinds(&self) -> [(&'static str, &Histogram); 3] {
+        [("network_rtt", &self.network_rtt), ("connect", &self.connect), ("request", &self.request)]
+    }
+
+    /// Adds all values of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.network_rtt.merge(&other.network_rtt);
+        self.connect.merge(&other.connect);
+        self.request.merge(&other.request);
+    }
+}
+
+/// What one backend did in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BackendOutcome {
+    /// Its connections and requests.
+    pub traffic: Traffic,
+    /// Mean share of its workers that were busy; absent without a limit of workers.
+    pub utilization: Option<f64>,
+    /// The highest share of busy workers over one sample interval; absent without a limit of workers.
+    pub peak_utilization: Option<f64>,
+    /// The most open connections at one time.
+    pub peak_active: u64,
+    /// How long the load balancer held it unhealthy, in nanoseconds.
+    pub unhealthy_nanos: u64,
+}
+
+/// One sample of the timeline between one client place and one backend zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Connections that began in the sample.
+    pub connections: u64,
+    /// Connections that failed in it.
+    pub failed: u64,
+    /// 99th percentile of connect times of handshakes that ended in it, in nanoseconds; absent if there were too few.
+    pub connect_p99: Option<u64>,
+    /// Time-weighted mean number of open connections.
+    pub active: f64,
+}
+
+/// All samples of the timeline. A row holds one sample for each place, and in it for each zone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Sample by sample: place by place: zone by zone.
+    pub traffic: Vec<IdVec<PlaceId, IdVec<ZoneId, Sample>>>,
+    /// Sample by sample: the time-weighted mean number of backends of each zone held healthy.
+    pub healthy: Vec<IdVec<ZoneId, f64>>,
+}
+
+/// Everything that one run found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// By client group and zone of the backend that the connection's packets reached last.
+    pub traffic: IdVec<ClientId, ByZone<Traffic>>,
+    /// Connections by client group and outcome of the decision that placed them, as [`DecisionOutcome::ALL`].
+    pub decisions: IdVec<ClientId, [u64; DecisionOutcome::ALL.len()]>,
+    /// Failed connections by cause, as [`FailureCause::ALL`].
+    pub failures: [u64; FailureCause::ALL.len()],
+    /// By client place and backend zone.
+    pub latency: IdVec<PlaceId, IdVec<ZoneId, Latency>>,
+    /// By backend.
+    pub backends: IdVec<BackendId, BackendOutcome>,
+    /// Connections that no backend got.
+    pub nowhere: Traffic,
+    /// Connections placed on a backend that the load balancer held unhealthy at that moment.
+    pub unhealthy_connections: u64,
+    /// Packets looked up in the tracking table in the window.
+    pub conntrack_lookups: u64,
+    /// Lookups that found an entry.
+    pub conntrack_hits: u64,
+    /// The most entries at one time in the window.
+    pub conntrack_peak_entries: u64,
+    /// Connections of which a later packet was sent to another backend than the one that accepted them.
+    pub diverted_connections: u64,
+    /// Changes of a backend's state of health in the window.
+    pub health_transitions: u64,
+    /// Changes of the serving role in the window.
+    pub failover_switches: u64,
+    /// The timeline.
+    pub timeline: Timeline,
+    /// Events that the run needed, warm-up and drain-out included.
+    pub events: u64,
+    /// Connections that were opened, warm-up included.
+    pub opened: u64,
+}
+
+impl Outcome {
+    /// All measured connections.
+    pub fn total(&self) -> Traffic {
+        self.traffic.iter().flat_map(|row| row.pairs().map(|(_, traffic)| traffic)).sum()
+    }
+
+    /// Measured connections that failed for `cause`.
+    pub fn failed(&self, cause: FailureCause) -> u64 {
+        self.failures[cause as usize]
+    }
+
+    /// Measured connections whose placing decision had this outcome.
+    pub fn decided(&self, outcome: DecisionOutcome) -> u64 {
+        self.decisions.iter().map(|counts| counts[outcome as usize]).sum()
+    }
+
+    /// The latencies over all places and zones.
+    pub fn latency_overall(&self) -> Latency {
+        let mut all = Latency::default();
+        self.latency.iter().flatten().for_each(|latency| all.merge(latency));
+        all
+    }
+
+    /// Checks that nothing got lost: every connection that began has completed or failed for one cause, and the
+    /// rows of every table add up to the same totals.
+    ///
+    /// # Panics
+    /// If they do not: that is a fault of the simulator.
+    pub fn assert_conserved(&self) {
+        let total = self.total();
+        let by_cause: u64 = self.failures.iter().sum();
+        assert_eq!(total.failed_connections, by_cause, "failed connections and their causes");
+        let decided: u64 = self.decisions.iter().flatten().sum();
+        assert_eq!(total.connections, decided, "connections and decisions");
+        let mut served: Traffic = self.backends.iter().map(|backend| &backend.traffic).sum();
+        served += &self.nowhere;
+        assert_eq!(total, served, "traffic by client and by backend");
+        assert_eq!(
+            self.nowhere.connections,
+            self.failed(FailureCause::NoBackend),
+            "connections without a backend"
+        );
+        assert_eq!(self.nowhere.connections, self.decided(DecisionOutcome::Dropped), "dropped connections");
+    }
+}
+
+/// The place of a zone: places begin with the zones, in their order.
+pub fn place_of(zone: ZoneId) -> PlaceId {
+    PlaceId::from_index(zone.index())
+}
