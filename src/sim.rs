@@ -1,5 +1,20 @@
 //! The world: clients, network, backends and probers around the load balancer.
+//!
+//! [`Simulation`] owns everything; events carry ids. It touches no file and no thread.
 
+mod clients;
+mod connection;
+mod event;
+mod fault;
+mod flow;
+mod machine;
 pub mod metric;
 pub mod outcome;
+mod prober;
+mod queue;
+mod recorder;
 pub mod scenario;
+mod simulation;
+mod station;
+
+pub use simulation::Simulation;

@@ -127,6 +127,13 @@ impl Add for SimDuration {
     }
 }
 
+impl Sub for SimDuration {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
 impl Mul<u64> for SimDuration {
     type Output = Self;
     fn mul(self, times: u64) -> Self {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
 use crate::stats::Histogram;
 
@@ -164,7 +164,7 @@ pub struct Timeline {
 }
 
 /// Everything that one run found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// By client group and zone of the backend that the connection's packets reached last.
     pub traffic: IdVec<ClientId, ByZone<Traffic>>,
@@ -244,9 +244,4 @@ impl Outcome {
         );
         assert_eq!(self.nowhere.connections, self.decided(DecisionOutcome::Dropped), "dropped connections");
     }
-}
-
-/// The place of a zone: places begin with the zones, in their order.
-pub fn place_of(zone: ZoneId) -> PlaceId {
-    PlaceId::from_index(zone.index())
 }

@@ -62,6 +62,12 @@ impl Timing {
         self.window_start() + self.duration
     }
 
+    /// How much of the time from `start` to `end` lies in the measured window.
+    pub fn measured_part(&self, start: SimTime, end: SimTime) -> SimDuration {
+        let (start, end) = (start.max(self.window_start()), end.min(self.window_end()));
+        if start < end { end - start } else { SimDuration::ZERO }
+    }
+
     /// How many samples the timeline has; the last one may be cut short.
     pub fn samples(&self) -> usize {
         self.duration.as_nanos().div_ceil(self.sample_interval.as_nanos()) as usize

@@ -1,0 +1,427 @@
+//! The life of a TCP connection, step by step.
+//!
+//! SYN, SYN-ACK, then requests with their responses and pauses, then FIN. Only the client's packets pass the load
+//! balancer; answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back.
+//! A lost SYN is sent again after 1 s, 2 s, 4 s … and routed anew each time; other lost packets are not sent
+//! again, and the request times out.
+
+use super::clients::NewConnection;
+use super::event::{Event, FlowStep};
+use super::flow::{Flow, FlowState};
+use super::machine::MachineState;
+use super::outcome::FailureCause;
+use super::scenario::{ClientGroup, FailureMode};
+use super::simulation::{SERVICE, Simulation};
+use super::station::Admission;
+use crate::ids::{BackendId, ClientId, FlowId};
+use crate::lb::Verdict;
+use crate::lb::packet::{FiveTuple, Packet, Protocol};
+use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::random::{Bytes, Distribution, Quantity};
+use crate::time::{SimDuration, SimTime};
+
+/// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
+const FIRST_SYN_TIMEOUT: SimDuration = SimDuration::from_secs(1);
+
+/// What a draw of a connection is for. Each has a stream of its own, so that every arm draws the same.
+#[derive(Clone, Copy, Debug)]
+enum Draw {
+    Requests,
+    SynTrip,
+    RequestTrip,
+    Service,
+    Think,
+    RequestBytes,
+    ResponseBytes,
+}
+
+/// What became of a packet of an open connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forwarded {
+    /// It goes to the backend that accepted the connection.
+    ToItsBackend(BackendId),
+    /// It goes to another, and the connection is lost.
+    Elsewhere,
+    /// It goes nowhere.
+    Dropped,
+}
+
+impl Flow {
+    /// From the backend to the client.
+    fn way_back(&self) -> SimDuration {
+        self.trip - self.trip.half()
+    }
+
+    /// The `number`-th draw of one kind.
+    #[inline]
+    fn draw<Q: Quantity>(&self, what: Draw, number: u32, law: &Distribution<Q>) -> Q {
+        law.sample(&mut self.key.child(u64::from(number) << 8 | what as u64).draws())
+    }
+}
+
+impl Simulation<'_> {
+    /// A client opens a connection.
+    pub(super) fn open(&mut self, now: SimTime, client: ClientId, new: NewConnection, retries: u32) {
+        let NewConnection { key, address, port } = new;
+        let mut flow = Flow {
+            key,
+            started: now,
+            sent: now,
+            trip: SimDuration::ZERO,
+            client,
+            address,
+            port,
+            state: FlowState::Connecting,
+            syn_retries: 0,
+            backend: None,
+            incarnation: 0,
+            requests_sent: 0,
+            requests: 0,
+            outcome: DecisionOutcome::Dropped,
+            measured: self.recorder.opened(now),
+            open: false,
+            on_unhealthy: false,
+            retries_left: retries,
+            pending: 0,
+        };
+        flow.requests = flow.draw(Draw::Requests, 0, &self.group(client).connection.requests).0;
+        let id = self.flows.add(flow);
+        self.send_syn(now, id);
+    }
+
+    /// The client sends a SYN, the first one or another.
+    pub(super) fn send_syn(&mut self, now: SimTime, id: FlowId) {
+        self.flows[id].sent = now;
+        match self.route(now, id, true) {
+            Verdict::Selected { backend, outcome } => {
+                self.place(id, backend, outcome);
+                self.draw_trip(id, backend, Draw::SynTrip, u32::from(self.flows[id].syn_retries));
+                let arrival = now + self.flows[id].trip.half();
+                match self.machines[backend].state_at(arrival) {
+                    Some(state) => self.syn_meets(id, backend, state),
+                    None => self.schedule(arrival, id, FlowStep::SynArrives),
+                }
+            }
+            Verdict::Tracked(_) => unreachable!("a SYN is never tracked"),
+            Verdict::Dropped => self.await_syn_timer(id),
+        }
+    }
+
+    /// A SYN reaches its backend.
+    pub(super) fn syn_arrives(&mut self, id: FlowId) {
+        let backend = self.backend(id);
+        self.syn_meets(id, backend, self.machines[backend].state());
+    }
+
+    fn syn_meets(&mut self, id: FlowId, backend: BackendId, state: MachineState) {
+        let answer = self.flows[id].sent + self.flows[id].trip;
+        let deadline = self.connect_deadline(id);
+        match state {
+            MachineState::Down(FailureMode::Silent) => self.await_syn_timer(id),
+            _ if answer > deadline => self.fail_at(deadline, id, FailureCause::ConnectTimeout),
+            MachineState::Down(FailureMode::Refuse) => self.fail_at(answer, id, FailureCause::Refused),
+            MachineState::Up => {
+                self.flows[id].incarnation = self.machines[backend].incarnation();
+                self.schedule(answer, id, FlowStep::Established);
+            }
+        }
+    }
+
+    /// No answer will come: the client sends another SYN later, or gives up.
+    fn await_syn_timer(&mut self, id: FlowId) {
+        let deadline = self.connect_deadline(id);
+        let flow = &mut self.flows[id];
+        let timer = flow.sent + FIRST_SYN_TIMEOUT * (1 << flow.syn_retries.min(20));
+        if timer < deadline {
+            flow.syn_retries += 1;
+            self.schedule(timer, id, FlowStep::SynTimer);
+        } else if flow.backend.is_none() {
+            self.fail_at(deadline, id, FailureCause::NoBackend);
+        } else {
+            self.fail_at(deadline, id, FailureCause::ConnectTimeout);
+        }
+    }
+
+    /// The handshake is done: the client sends its first request.
+    pub(super) fn established(&mut self, now: SimTime, id: FlowId) {
+        let backend = self.backend(id);
+        self.flows[id].open = true;
+        self.recorder.established(now, &self.flows[id], backend);
+        self.send_request(now, id);
+    }
+
+    /// The client sends its next request.
+    pub(super) fn send_request(&mut self, now: SimTime, id: FlowId) {
+        let flow = &mut self.flows[id];
+        flow.state = FlowState::Requesting;
+        flow.sent = now;
+        flow.requests_sent += 1;
+        let backend = match self.forward(now, id) {
+            Forwarded::ToItsBackend(backend) => backend,
+            Forwarded::Elsewhere => return,
+            Forwarded::Dropped => return self.await_request_timeout(id),
+        };
+        self.draw_trip(id, backend, Draw::RequestTrip, self.flows[id].requests_sent);
+        let flow = &self.flows[id];
+        let profile = &self.scenario.clients[flow.client].connection;
+        let Bytes(bytes) = flow.draw(Draw::RequestBytes, flow.requests_sent, &profile.request_bytes);
+        self.recorder.requested(flow, backend, bytes);
+        let arrival = now + flow.trip.half();
+        if arrival > self.request_deadline(id) {
+            return self.await_request_timeout(id);
+        }
+        // A request to a station with a queue must take its turn among the others.
+        if self.stations[backend].is_unlimited() && self.machines[backend].state_at(arrival).is_some() {
+            self.request_arrives(arrival, id);
+        } else {
+            self.schedule(arrival, id, FlowStep::RequestArrives);
+        }
+    }
+
+    /// Routes a packet of an open connection. A backend that does not know the connection answers with RST.
+    fn forward(&mut self, now: SimTime, id: FlowId) -> Forwarded {
+        let before = self.backend(id);
+        let (backend, outcome) = match self.route(now, id, false) {
+            Verdict::Tracked(backend) => (backend, self.flows[id].outcome),
+            Verdict::Selected { backend, outcome } => (backend, outcome),
+            Verdict::Dropped => return Forwarded::Dropped,
+        };
+        if backend == before {
+            return Forwarded::ToItsBackend(backend);
+        }
+        self.recorder.diverted(&self.flows[id]);
+        self.close(now, id);
+        self.place(id, backend, outcome);
+        self.draw_trip(id, backend, Draw::RequestTrip, self.flows[id].requests_sent);
+        match self.machines[backend].state() {
+            MachineState::Down(FailureMode::Silent) => self.await_request_timeout(id),
+            MachineState::Up | MachineState::Down(FailureMode::Refuse) => {
+                self.fail_at(now + self.flows[id].trip, id, FailureCause::Reset);
+            }
+        }
+        Forwarded::Elsewhere
+    }
+
+    /// Notes where the load balancer has placed a connection.
+    fn place(&mut self, id: FlowId, backend: BackendId, outcome: DecisionOutcome) {
+        let on_unhealthy = !self.balancer.roster().is_healthy(backend);
+        let flow = &mut self.flows[id];
+        flow.backend = Some(backend);
+        flow.outcome = outcome;
+        flow.on_unhealthy = on_unhealthy;
+    }
+
+    /// A request reaches its backend at time `now`.
+    pub(super) fn request_arrives(&mut self, now: SimTime, id: FlowId) {
+        let backend = self.backend(id);
+        let machine = &self.machines[backend];
+        let back = self.flows[id].way_back();
+        match machine.state() {
+            MachineState::Down(FailureMode::Silent) => return self.await_request_timeout(id),
+            MachineState::Down(FailureMode::Refuse) => {
+                return self.fail_at(now + back, id, FailureCause::Reset);
+            }
+            MachineState::Up if machine.incarnation() != self.flows[id].incarnation => {
+                return self.fail_at(now + back, id, FailureCause::Reset);
+            }
+            MachineState::Up => {}
+        }
+        match self.stations[backend].admit(now, id) {
+            Admission::Starts => self.serve(now, id, backend),
+            Admission::Waits => {
+                let deadline = self.request_deadline(id);
+                self.flows[id].pending += 1;
+                self.schedule(deadline, id, FlowStep::RequestTimeout);
+            }
+            Admission::Full => self.fail_at(now + back, id, FailureCause::QueueFull),
+        }
+    }
+
+    /// A worker begins with a request at time `now`.
+    fn serve(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
+        let flow = &self.flows[id];
+        let service = flow.draw(Draw::Service, flow.requests_sent, &self.stations[backend].service_time);
+        let done = now + service;
+        self.machines[backend].watch(id, flow.key, done);
+        if self.stations[backend].is_unlimited() {
+            self.respond(done, id);
+        } else {
+            self.schedule(done, id, FlowStep::ServiceEnds);
+            let deadline = self.request_deadline(id);
+            if done > deadline {
+                self.schedule(deadline, id, FlowStep::RequestTimeout);
+            }
+        }
+    }
+
+    /// A worker is done with a request, and takes the next one.
+    pub(super) fn service_ends(&mut self, now: SimTime, id: FlowId) {
+        let backend = self.backend(id);
+        if self.machines[backend].incarnation() != self.flows[id].incarnation {
+            // The backend has failed since: its workers dropped everything.
+            return;
+        }
+        if self.flows[id].state == FlowState::Requesting {
+            self.respond(now, id);
+        }
+        self.stations[backend].idle(now);
+        while let Some(next) = self.stations[backend].take_waiting() {
+            self.flows[next].pending -= 1;
+            if self.flows[next].state == FlowState::Requesting {
+                let Admission::Starts = self.stations[backend].admit(now, next) else {
+                    unreachable!("a worker is free");
+                };
+                self.serve(now, next, backend);
+                return;
+            }
+            // Its client has given up meanwhile.
+            self.flows.release(next);
+        }
+    }
+
+    /// A backend answers at time `done`.
+    fn respond(&mut self, done: SimTime, id: FlowId) {
+        let response = done + self.flows[id].way_back();
+        let deadline = self.request_deadline(id);
+        if response <= deadline {
+            self.schedule(response, id, FlowStep::Response);
+        } else {
+            self.schedule(deadline, id, FlowStep::RequestTimeout);
+        }
+    }
+
+    /// The client has a whole response: it closes, or thinks about the next request.
+    pub(super) fn responded(&mut self, now: SimTime, id: FlowId) {
+        let backend = self.backend(id);
+        let flow = &self.flows[id];
+        let profile = &self.scenario.clients[flow.client].connection;
+        let Bytes(bytes) = flow.draw(Draw::ResponseBytes, flow.requests_sent, &profile.response_bytes);
+        self.recorder.responded(now, flow, backend, bytes);
+        if flow.requests_sent == flow.requests {
+            // Its FIN is the last packet that keeps the tracking entry alive.
+            let _ = self.route(now, id, false);
+            return self.end(now, id, None);
+        }
+        let think = flow.draw(Draw::Think, flow.requests_sent, &profile.think_time);
+        if think.is_zero() {
+            return self.send_request(now, id);
+        }
+        self.flows[id].state = FlowState::Thinking;
+        // The acknowledgement of the response passes the load balancer too. Nobody notices if it is dropped.
+        match self.forward(now, id) {
+            Forwarded::ToItsBackend(_) | Forwarded::Dropped => {
+                self.schedule(now + think, id, FlowStep::RequestDue);
+            }
+            Forwarded::Elsewhere => {}
+        }
+    }
+
+    /// A request that waited or is in service has taken too long. (The timeout of an earlier request, which was
+    /// answered, means nothing.)
+    pub(super) fn request_timeout(&mut self, now: SimTime, id: FlowId) {
+        if now >= self.request_deadline(id) {
+            self.fail(now, id, FailureCause::RequestTimeout);
+        }
+    }
+
+    /// The backend goes down while it has a request of this connection.
+    pub(super) fn interrupt(&mut self, now: SimTime, id: FlowId, backend: BackendId, mode: FailureMode) {
+        let flow = &self.flows[id];
+        if flow.state != FlowState::Requesting || flow.backend != Some(backend) {
+            return;
+        }
+        match mode {
+            FailureMode::Silent => self.await_request_timeout(id),
+            FailureMode::Refuse => self.fail_at(now + flow.way_back(), id, FailureCause::Reset),
+        }
+    }
+
+    /// A connection fails, and the client may try again.
+    pub(super) fn fail(&mut self, now: SimTime, id: FlowId, cause: FailureCause) {
+        let (client, key, address, retries) = {
+            let flow = &self.flows[id];
+            (flow.client, flow.key, flow.address, flow.retries_left)
+        };
+        self.end(now, id, Some(cause));
+        if retries > 0 {
+            let again = self.clients.retry(client, key, address);
+            self.open(now, client, again, retries - 1);
+        }
+    }
+
+    fn end(&mut self, now: SimTime, id: FlowId, failure: Option<FailureCause>) {
+        self.close(now, id);
+        self.flows[id].state = FlowState::Over;
+        self.recorder.ended(now, &self.flows[id], failure);
+    }
+
+    fn close(&mut self, now: SimTime, id: FlowId) {
+        let backend = self.flows[id].backend;
+        let flow = &mut self.flows[id];
+        if let (true, Some(backend)) = (flow.open, backend) {
+            flow.open = false;
+            self.recorder.closed(now, flow.client, backend);
+        }
+    }
+
+    fn await_request_timeout(&mut self, id: FlowId) {
+        let deadline = self.request_deadline(id);
+        self.fail_at(deadline, id, FailureCause::RequestTimeout);
+    }
+
+    /// Nothing but its failure at `time` can happen to the connection any more.
+    fn fail_at(&mut self, time: SimTime, id: FlowId, cause: FailureCause) {
+        self.flows[id].state = FlowState::Failing;
+        self.schedule(time, id, FlowStep::Fails(cause));
+    }
+
+    #[inline]
+    fn schedule(&mut self, time: SimTime, id: FlowId, step: FlowStep) {
+        self.flows[id].pending += 1;
+        self.queue.push(time, Event::Flow { flow: id, step });
+    }
+
+    #[inline]
+    fn route(&mut self, now: SimTime, id: FlowId, syn: bool) -> Verdict {
+        let flow = &self.flows[id];
+        let packet = Packet {
+            tuple: FiveTuple {
+                source: self.clients.source(flow.client, flow.address, flow.port),
+                destination: SERVICE,
+                protocol: Protocol::Tcp,
+            },
+            syn,
+            origin: self.scenario.clients[flow.client].origin,
+        };
+        self.balancer.route(now, &packet)
+    }
+
+    fn group(&self, client: ClientId) -> &ClientGroup {
+        &self.scenario.clients[client]
+    }
+
+    /// The backend of a connection that has one.
+    #[inline]
+    fn backend(&self, id: FlowId) -> BackendId {
+        self.flows[id].backend.expect("its packets have reached a backend")
+    }
+
+    fn connect_deadline(&self, id: FlowId) -> SimTime {
+        let flow = &self.flows[id];
+        flow.started + self.group(flow.client).connect_timeout
+    }
+
+    fn request_deadline(&self, id: FlowId) -> SimTime {
+        let flow = &self.flows[id];
+        flow.sent + self.group(flow.client).request_timeout
+    }
+
+    /// Draws the round trip of the packet that is being sent.
+    #[inline]
+    fn draw_trip(&mut self, id: FlowId, backend: BackendId, what: Draw, number: u32) {
+        let flow = &self.flows[id];
+        let place = self.scenario.clients[flow.client].place;
+        let zone = self.scenario.backends[backend].zone;
+        self.flows[id].trip = flow.draw(what, number, &self.scenario.round_trips[place][zone]);
+    }
+}

@@ -1,0 +1,86 @@
+//! Everything that can happen: the table of contents of the model.
+
+use super::outcome::FailureCause;
+use crate::ids::{BackendId, FlowId};
+
+/// Something that happens at one moment. (Arrivals are not events: they are merged with them, see
+/// [`super::clients`].)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A step of a connection.
+    Flow {
+        /// Which connection.
+        flow: FlowId,
+        /// What happens to it.
+        step: FlowStep,
+    },
+    /// Something about a backend.
+    Backend {
+        /// Which backend.
+        backend: BackendId,
+        /// What happens to it.
+        step: BackendStep,
+    },
+    /// A fault begins or ends.
+    Fault {
+        /// Its number in the scenario.
+        fault: u32,
+        /// Whether it begins.
+        begins: bool,
+    },
+    /// The measured window begins, goes on, or ends.
+    Clock(Tick),
+}
+
+/// A step of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlowStep {
+    /// A SYN reaches its backend.
+    SynArrives,
+    /// No answer to a SYN came in time: the client sends another.
+    SynTimer,
+    /// The client has the SYN-ACK.
+    Established,
+    /// A request reaches its backend.
+    RequestArrives,
+    /// A worker is done with a request.
+    ServiceEnds,
+    /// The client has the whole response.
+    Response,
+    /// The client has thought enough and sends the next request.
+    RequestDue,
+    /// A request that had to wait has waited too long.
+    RequestTimeout,
+    /// The client learns that its connection has failed.
+    Fails(FailureCause),
+}
+
+/// Something about a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BackendStep {
+    /// It fails by itself, or is repaired.
+    Renewal,
+    /// A probe sets out.
+    ProbeStarts,
+    /// A probe reaches it.
+    ProbeArrives,
+    /// A probe's result is known.
+    ProbeEnds {
+        /// Whether it was answered in time.
+        success: bool,
+    },
+    /// The load balancer takes notice of a changed state of health.
+    HealthApplies {
+        /// The new state.
+        healthy: bool,
+    },
+}
+
+/// A moment of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tick {
+    /// The warm-up is over.
+    WindowStarts,
+    /// A sample of the timeline is complete.
+    SampleEnds,
+}

@@ -1,0 +1,311 @@
+//! What is measured while the world runs.
+//!
+//! Only connections that begin in the measured window count, and those are followed to their end. Levels are
+//! integrated over the window, starting from the level that stands when it begins.
+
+use super::flow::Flow;
+use super::outcome::{BackendOutcome, ByZone, FailureCause, Latency, Outcome, Sample, Timeline, Traffic};
+use super::scenario::{Scenario, Timing};
+use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
+use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::stats::{Histogram, Level};
+use crate::time::{SimDuration, SimTime};
+
+/// A pair of a client place and a backend zone.
+#[derive(Debug, Default)]
+struct Pair {
+    latency: Latency,
+    /// Connect times of the current sample.
+    sample_connect: Histogram,
+    active: Level,
+}
+
+/// What one backend did so far.
+#[derive(Debug, Default)]
+struct BackendRecord {
+    traffic: Traffic,
+    active: u64,
+    peak_active: u64,
+    unhealthy_since: Option<SimTime>,
+    unhealthy: SimDuration,
+    /// The sum of the samples' utilizations, each times its length, in nanoseconds.
+    busy_nanos: Option<f64>,
+    peak_utilization: Option<f64>,
+}
+
+impl BackendRecord {
+    fn end_unhealthy(&mut self, timing: &Timing, now: SimTime) {
+        if let Some(since) = self.unhealthy_since.take() {
+            self.unhealthy = self.unhealthy + timing.measured_part(since, now);
+        }
+    }
+}
+
+/// The measurements of one run.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    timing: Timing,
+    backend_zones: IdVec<BackendId, ZoneId>,
+    client_places: IdVec<ClientId, PlaceId>,
+    traffic: IdVec<ClientId, ByZone<Traffic>>,
+    decisions: IdVec<ClientId, [u64; DecisionOutcome::ALL.len()]>,
+    failures: [u64; FailureCause::ALL.len()],
+    pairs: IdVec<PlaceId, IdVec<ZoneId, Pair>>,
+    backends: IdVec<BackendId, BackendRecord>,
+    healthy: IdVec<ZoneId, Level>,
+    nowhere: Traffic,
+    unhealthy_connections: u64,
+    diverted_connections: u64,
+    timeline: Timeline,
+    sample_start: SimTime,
+    samples_done: usize,
+    /// Measured connections that are not over.
+    outstanding: u64,
+    opened: u64,
+}
+
+impl Recorder {
+    pub(super) fn new(scenario: &Scenario, initially_healthy: bool) -> Self {
+        let zones = scenario.zones.len();
+        let pairs = scenario.places.iter().map(|_| IdVec::from_fn(zones, |_| Pair::default())).collect();
+        let samples = scenario.timing.samples();
+        let row = || scenario.places.iter().map(|_| IdVec::from_fn(zones, |_| Sample::default())).collect();
+        let mut recorder = Self {
+            timing: scenario.timing,
+            backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
+            client_places: scenario.clients.iter().map(|group| group.place).collect(),
+            traffic: scenario.clients.iter().map(|_| ByZone::new(zones)).collect(),
+            decisions: scenario.clients.iter().map(|_| [0; DecisionOutcome::ALL.len()]).collect(),
+            failures: [0; FailureCause::ALL.len()],
+            pairs,
+            backends: scenario.backends.iter().map(|_| BackendRecord::default()).collect(),
+            healthy: IdVec::from_fn(zones, |_| Level::default()),
+            nowhere: Traffic::default(),
+            unhealthy_connections: 0,
+            diverted_connections: 0,
+            timeline: Timeline {
+                traffic: std::iter::repeat_with(row).take(samples).collect(),
+                healthy: vec![IdVec::from_fn(zones, |_| 0.0); samples],
+            },
+            sample_start: scenario.timing.window_start(),
+            samples_done: 0,
+            outstanding: 0,
+            opened: 0,
+        };
+        for (record, zone) in recorder.backends.iter_mut().zip(&recorder.backend_zones) {
+            if initially_healthy {
+                recorder.healthy[*zone].up(SimTime::ZERO);
+            } else {
+                record.unhealthy_since = Some(SimTime::ZERO);
+            }
+        }
+        recorder
+    }
+
+    /// Whether measured connections are still under way.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.outstanding > 0
+    }
+
+    /// A connection begins; tells whether it is measured.
+    #[inline]
+    pub(super) fn opened(&mut self, now: SimTime) -> bool {
+        self.opened += 1;
+        let measured = now >= self.timing.window_start() && now < self.timing.window_end();
+        self.outstanding += u64::from(measured);
+        measured
+    }
+
+    /// A connection's handshake ends: it is active on its backend.
+    #[inline]
+    pub(super) fn established(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
+        let record = &mut self.backends[backend];
+        record.active += 1;
+        if now < self.timing.window_end() {
+            record.peak_active = record.peak_active.max(record.active);
+        }
+        let pair = &mut self.pairs[self.client_places[flow.client]][self.backend_zones[backend]];
+        pair.active.up(now);
+        if flow.measured {
+            let connect = now.since(flow.started).as_nanos();
+            pair.latency.connect.record(connect);
+            pair.sample_connect.record(connect);
+            pair.latency.network_rtt.record(flow.trip.as_nanos());
+        }
+    }
+
+    /// An active connection closes, or moves away from `backend`.
+    #[inline]
+    pub(super) fn closed(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
+        self.backends[backend].active -= 1;
+        self.pairs[self.client_places[client]][self.backend_zones[backend]].active.down(now);
+    }
+
+    /// A request is sent to `backend`.
+    #[inline]
+    pub(super) fn requested(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
+        if flow.measured {
+            let traffic = Traffic { request_bytes: bytes, ..Traffic::default() };
+            self.add(flow.client, Some(backend), &traffic);
+        }
+    }
+
+    /// A response is complete.
+    #[inline]
+    pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
+        if flow.measured {
+            let traffic = Traffic { requests: 1, response_bytes: bytes, ..Traffic::default() };
+            self.add(flow.client, Some(backend), &traffic);
+            let pair = &mut self.pairs[self.client_places[flow.client]][self.backend_zones[backend]];
+            pair.latency.request.record(now.since(flow.sent).as_nanos());
+            pair.latency.network_rtt.record(flow.trip.as_nanos());
+        }
+    }
+
+    /// A later packet of a connection was sent to another backend.
+    pub(super) fn diverted(&mut self, flow: &Flow) {
+        self.diverted_connections += u64::from(flow.measured);
+    }
+
+    /// A connection is over, for `failure` or complete.
+    #[inline]
+    pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failure: Option<FailureCause>) {
+        if !flow.measured {
+            return;
+        }
+        self.outstanding -= 1;
+        let failed = u64::from(failure.is_some());
+        let traffic = Traffic { connections: 1, failed_connections: failed, ..Traffic::default() };
+        self.add(flow.client, flow.backend, &traffic);
+        self.decisions[flow.client][flow.outcome as usize] += 1;
+        self.unhealthy_connections += u64::from(flow.on_unhealthy);
+        if let Some(cause) = failure {
+            self.failures[cause as usize] += 1;
+        }
+        let Some(backend) = flow.backend else { return };
+        let (place, zone) = (self.client_places[flow.client], self.backend_zones[backend]);
+        let began = self.sample_of(flow.started);
+        self.timeline.traffic[began][place][zone].connections += 1;
+        if failed > 0 && now < self.timing.window_end() {
+            let ended = self.sample_of(now);
+            self.timeline.traffic[ended][place][zone].failed += 1;
+        }
+    }
+
+    /// The load balancer holds `backend` `healthy` from now on, and did not before.
+    pub(super) fn health_changed(&mut self, now: SimTime, backend: BackendId, healthy: bool) {
+        let level = &mut self.healthy[self.backend_zones[backend]];
+        if healthy {
+            level.up(now);
+            self.backends[backend].end_unhealthy(&self.timing, now);
+        } else {
+            level.down(now);
+            self.backends[backend].unhealthy_since = Some(now);
+        }
+    }
+
+    /// The measured window begins.
+    pub(super) fn window_starts(&mut self, now: SimTime) {
+        for pair in self.pairs.iter_mut().flat_map(IdVec::iter_mut) {
+            pair.active.restart(now);
+        }
+        self.healthy.iter_mut().for_each(|level| level.restart(now));
+        self.backends.iter_mut().for_each(|record| record.peak_active = record.active);
+    }
+
+    /// How long the sample that ends now has been.
+    pub(super) fn sample_length(&self, now: SimTime) -> SimDuration {
+        now.since(self.sample_start)
+    }
+
+    /// Notes how busy `backend` was over the sample that ends.
+    pub(super) fn utilization(&mut self, backend: BackendId, utilization: f64, length: SimDuration) {
+        let record = &mut self.backends[backend];
+        *record.busy_nanos.get_or_insert(0.0) += utilization * length.as_nanos() as f64;
+        record.peak_utilization = Some(record.peak_utilization.unwrap_or(0.0).max(utilization));
+    }
+
+    /// A sample of the timeline ends; gives when the next one ends, if there is one.
+    pub(super) fn sample_ends(&mut self, now: SimTime) -> Option<SimTime> {
+        let length = self.sample_length(now).as_nanos() as f64;
+        let row = &mut self.timeline.traffic[self.samples_done];
+        for (samples, pairs) in row.iter_mut().zip(self.pairs.iter_mut()) {
+            for (sample, pair) in samples.iter_mut().zip(pairs.iter_mut()) {
+                sample.active = pair.active.area(now) as f64 / length;
+                pair.active.restart(now);
+                sample.connect_p99 = pair.sample_connect.quantile(990);
+                pair.sample_connect.clear();
+            }
+        }
+        for (mean, level) in self.timeline.healthy[self.samples_done].iter_mut().zip(self.healthy.iter_mut())
+        {
+            *mean = level.area(now) as f64 / length;
+            level.restart(now);
+        }
+        self.samples_done += 1;
+        self.sample_start = now;
+        self.next_sample_end()
+    }
+
+    /// When the current sample ends; `None` after the window.
+    pub(super) fn next_sample_end(&self) -> Option<SimTime> {
+        let end = self.timing.window_end();
+        (self.sample_start < end).then(|| (self.sample_start + self.timing.sample_interval).min(end))
+    }
+
+    /// The measurements, of a run that is over at `now`.
+    pub(super) fn finish(mut self, now: SimTime) -> Outcome {
+        let duration = self.timing.duration.as_nanos() as f64;
+        for record in self.backends.iter_mut() {
+            record.end_unhealthy(&self.timing, now);
+        }
+        let outcome = Outcome {
+            traffic: self.traffic,
+            decisions: self.decisions,
+            failures: self.failures,
+            latency: self
+                .pairs
+                .into_iter()
+                .map(|row| row.into_iter().map(|pair| pair.latency).collect())
+                .collect(),
+            backends: self
+                .backends
+                .iter()
+                .map(|record| BackendOutcome {
+                    traffic: record.traffic,
+                    utilization: record.busy_nanos.map(|nanos| nanos / duration),
+                    peak_utilization: record.peak_utilization,
+                    peak_active: record.peak_active,
+                    unhealthy_nanos: record.unhealthy.as_nanos(),
+                })
+                .collect(),
+            nowhere: self.nowhere,
+            unhealthy_connections: self.unhealthy_connections,
+            diverted_connections: self.diverted_connections,
+            timeline: self.timeline,
+            opened: self.opened,
+            ..Outcome::default()
+        };
+        outcome.assert_conserved();
+        outcome
+    }
+
+    #[inline]
+    fn add(&mut self, client: ClientId, backend: Option<BackendId>, traffic: &Traffic) {
+        match backend {
+            Some(backend) => {
+                self.backends[backend].traffic += traffic;
+                *self.traffic[client].at(Some(self.backend_zones[backend])) += traffic;
+            }
+            None => {
+                self.nowhere += traffic;
+                *self.traffic[client].at(None) += traffic;
+            }
+        }
+    }
+
+    fn sample_of(&self, time: SimTime) -> usize {
+        let since = time.since(self.timing.window_start()).as_nanos();
+        (since / self.timing.sample_interval.as_nanos()) as usize
+    }
+}
