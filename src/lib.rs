@@ -11,3 +11,6 @@ pub mod workload;
 pub mod sim;
 
 pub mod report;
+
+#[cfg(test)]
+mod tests;

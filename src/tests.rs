@@ -1,0 +1,3 @@
+//! Tests of more than one room: the source itself, and whole runs.
+
+mod tidy;
