@@ -21,7 +21,7 @@ use crate::time::{SimDuration, SimTime};
 use backend::{Backend, Role, Roster};
 use conntrack::ConnectionTable;
 pub use conntrack::MAX_BACKENDS;
-use packet::Packet;
+use packet::{FiveTuple, Packet};
 use selection::Selectors;
 use zonal_affinity::{Decision, Origin, Outcome, Policy, decide};
 
@@ -77,7 +77,7 @@ impl LoadBalancer {
     /// With more than [`MAX_BACKENDS`] backends.
     pub fn new(policy: Policy, zones: usize, backends: IdVec<BackendId, Backend>, healthy: bool) -> Self {
         assert!(backends.len() <= MAX_BACKENDS, "at most {MAX_BACKENDS} backends");
-        let roster = Roster::new(zones, backends, healthy);
+        let roster = Roster::new(zones, backends, |_| healthy);
         let selectors = Selectors::new(&roster);
         let mut balancer = Self {
             policy,
@@ -112,6 +112,13 @@ impl LoadBalancer {
     pub fn restart_counters(&mut self, now: SimTime) {
         self.counters = Counters::default();
         self.table.restart_peak(now);
+    }
+
+    /// Asks the processor to fetch what routing a packet of `tuple` will need soon. Changes nothing.
+    #[inline]
+    pub fn prefetch(&mut self, tuple: &FiveTuple) {
+        let key = self.table.key(tuple);
+        self.table.prefetch(key);
     }
 
     /// Routes one packet at time `now` (CTE-2 for TCP in mode `PER_CONNECTION`: a SYN opens a connection

@@ -93,15 +93,19 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// A roster of `backends` in a region of `zones` zones, all of them in health `healthy`.
-    pub fn new(zones: usize, backends: IdVec<BackendId, Backend>, healthy: bool) -> Self {
+    /// A roster of `backends` in a region of `zones` zones, with the health that `is_healthy` gives each.
+    pub fn new(
+        zones: usize,
+        backends: IdVec<BackendId, Backend>,
+        is_healthy: impl Fn(BackendId) -> bool,
+    ) -> Self {
+        let healthy: IdVec<BackendId, bool> = backends.ids().map(is_healthy).collect();
         let mut sizes = vec![0; BackendSet::slots(zones)];
-        for backend in &backends {
+        for (id, backend) in backends.pairs() {
             BackendSet::around(backend)
-                .filter(|set| set.contains(backend, healthy))
+                .filter(|set| set.contains(backend, healthy[id]))
                 .for_each(|set| sizes[set.slot(zones)] += 1);
         }
-        let healthy = backends.iter().map(|_| healthy).collect();
         Self { backends, healthy, zones, sizes }
     }
 
@@ -169,7 +173,7 @@ mod tests {
                     role: if *primary { Role::Primary } else { Role::Failover },
                 })
                 .collect();
-            let mut roster = Roster::new(3, backends, false);
+            let mut roster = Roster::new(3, backends, |_| false);
             for (backend, healthy) in flips {
                 let backend = BackendId::from_index(backend % places.len());
                 let changed = roster.is_healthy(backend) != healthy;

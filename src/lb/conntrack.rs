@@ -1,10 +1,12 @@
 //! The connection tracking table (rules CTE-1, 2, 3, 5, 7): which backend a connection was sent to.
 //!
-//! Open addressing with linear probing, 16 bytes a slot, 20 to 30 bytes an entry. An entry dies when nothing
-//! has matched it for the idle timeout; no timer and no scan per packet is spent on that. Time is cut into
-//! epochs of 1/128 to 1/256 of the timeout: each epoch's end subtracts the entries last seen in an epoch that
-//! is dead by now from the count of live ones, and sweeps a sixteenth of the table, so that dead entries are
-//! gone within an eighth of the timeout. Lookups compare exact times: an entry is dead at `last + timeout`.
+//! Open addressing with linear probing, 16 bytes a slot. An entry dies when nothing has matched it for the idle
+//! timeout, which costs no timer and no scan: its slot is used again by an insertion that passes it, and when
+//! the table is full one pass over it, in place and in order, drops the dead ones. Live entries are counted by
+//! epochs of 1/128 to 1/256 of the timeout: the end of an epoch subtracts those last seen in an epoch that is
+//! dead by now. Lookups compare exact times: an entry is dead at `last + timeout`.
+
+use prefetch_index::prefetch_index;
 
 use super::packet::{Endpoint, FiveTuple};
 use crate::ids::{BackendId, Id};
@@ -21,8 +23,8 @@ const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 const MIN_SLOTS: usize = 64;
 /// Epochs that the ring of counts holds: more than an entry can live through.
 const EPOCHS: usize = 512;
-/// A sixteenth of the table is swept at each epoch's end.
-const SWEEPS_PER_PASS: usize = 16;
+/// The stored times are unambiguous for twice as long.
+const MAX_TIME_BETWEEN_PASSES: u64 = 1 << (TIME_BITS - 1);
 
 /// What a tracking entry is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +96,8 @@ pub(super) struct ConnectionTable {
     timeout: SimDuration,
     destinations: Destinations,
     epochs: Epochs,
-    sweep_position: usize,
+    /// When dead entries were dropped last.
+    last_pass: SimTime,
 }
 
 impl ConnectionTable {
@@ -106,7 +109,7 @@ impl ConnectionTable {
             timeout,
             destinations: Destinations::default(),
             epochs: Epochs::new(timeout),
-            sweep_position: 0,
+            last_pass: SimTime::ZERO,
         }
     }
 
@@ -121,6 +124,12 @@ impl ConnectionTable {
                 | destination << 4
                 | protocol,
         )
+    }
+
+    /// Asks the processor to fetch the slot where the search for `key` begins.
+    #[inline]
+    pub(super) fn prefetch(&self, key: TrackingKey) {
+        prefetch_index(&self.slots, key.home(self.slots.len()));
     }
 
     /// The backend that `key`'s live entry points to, if there is one; its idle time starts anew.
@@ -143,21 +152,26 @@ impl ConnectionTable {
     #[inline]
     pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, backend: BackendId) {
         self.advance(now);
-        let position = match self.find(key) {
-            Ok(position) => {
-                let age = self.slots[position].age(now);
-                self.epochs.moved(now, age);
-                position
-            }
-            Err(position) if (self.stored + 1) * 5 <= self.slots.len() * 4 => {
-                self.stored += 1;
+        if (self.stored + 1) * 5 > self.slots.len() * 4 {
+            self.make_room(now);
+        }
+        let mut position = key.home(self.slots.len());
+        let mut dead = None;
+        let position = loop {
+            let slot = self.slots[position];
+            if slot.is_empty() {
+                self.stored += usize::from(dead.is_none());
                 self.epochs.added(now);
-                position
+                break dead.unwrap_or(position);
             }
-            Err(_) => {
-                self.grow(now);
-                return self.insert(now, key, backend);
+            if slot.key == key {
+                self.epochs.moved(now, slot.age(now));
+                break position;
             }
+            if dead.is_none() && self.epochs.is_over(slot.age(now), now) {
+                dead = Some(position);
+            }
+            position = self.next(position);
         };
         self.slots[position] = Slot::new(key, backend, now);
     }
@@ -195,22 +209,6 @@ impl ConnectionTable {
         if position + 1 == self.slots.len() { 0 } else { position + 1 }
     }
 
-    /// Half as many slots again, without the dead entries.
-    #[cold]
-    fn grow(&mut self, now: SimTime) {
-        let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 2];
-        let old = std::mem::replace(&mut self.slots, bigger);
-        self.stored = 0;
-        self.sweep_position = 0;
-        for slot in
-            old.into_iter().filter(|slot| !slot.is_empty() && !self.epochs.is_over(slot.age(now), now))
-        {
-            let position = self.find(slot.key).expect_err("keys are unique");
-            self.slots[position] = slot;
-            self.stored += 1;
-        }
-    }
-
     #[inline]
     fn advance(&mut self, now: SimTime) {
         if now >= self.epochs.next_end {
@@ -220,44 +218,52 @@ impl ConnectionTable {
 
     #[cold]
     fn end_epochs(&mut self, now: SimTime) {
-        let ended = self.epochs.end(now);
-        if ended >= EPOCHS as u64 / 2 {
+        if self.epochs.end(now) >= EPOCHS as u64 / 2 {
             // Nothing came for longer than an entry lives.
             self.slots.fill(Slot::EMPTY);
             self.stored = 0;
-            return;
-        }
-        (0..ended).for_each(|_| self.sweep(now));
-    }
-
-    /// Removes the dead entries of the next sixteenth of the table.
-    fn sweep(&mut self, now: SimTime) {
-        for _ in 0..self.slots.len() / SWEEPS_PER_PASS + 1 {
-            let position = self.sweep_position;
-            let slot = self.slots[position];
-            if !slot.is_empty() && self.epochs.is_over(slot.age(now), now) {
-                self.remove(position);
-            } else {
-                self.sweep_position = self.next(position);
-            }
+            self.last_pass = now;
+        } else if now.since(self.last_pass).as_nanos() > MAX_TIME_BETWEEN_PASSES {
+            self.drop_dead(now);
         }
     }
 
-    /// Empties the slot at `hole` and closes the gap in the run of entries behind it.
-    fn remove(&mut self, mut hole: usize) {
-        self.stored -= 1;
-        let slots = self.slots.len();
-        let distance = |from: usize, to: usize| if to >= from { to - from } else { to + slots - from };
-        let mut position = self.next(hole);
-        while !self.slots[position].is_empty() {
-            let home = self.slots[position].key.home(slots);
-            if distance(home, position) >= distance(hole, position) {
-                self.slots[hole] = self.slots[position];
-                hole = position;
-            }
+    /// Drops dead entries if they are many, or else adds half as many slots again.
+    #[cold]
+    fn make_room(&mut self, now: SimTime) {
+        if self.epochs.live as usize <= self.stored - self.stored / 4 {
+            return self.drop_dead(now);
+        }
+        let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 2];
+        let old = std::mem::replace(&mut self.slots, bigger);
+        self.stored = 0;
+        self.last_pass = now;
+        // The order of slots is that of the keys' hashes, so both tables are walked from front to back.
+        old.into_iter().for_each(|slot| self.keep_if_live(now, slot));
+    }
+
+    /// One pass in place: takes every entry out and puts it back nearer to its home. It begins behind an empty slot,
+    /// so that nothing is put back into a slot that is still to be visited.
+    #[cold]
+    fn drop_dead(&mut self, now: SimTime) {
+        self.stored = 0;
+        self.last_pass = now;
+        let start = self.slots.iter().position(|slot| slot.is_empty()).expect("the table is never full");
+        let mut position = self.next(start);
+        while position != start {
+            let slot = std::mem::replace(&mut self.slots[position], Slot::EMPTY);
+            self.keep_if_live(now, slot);
             position = self.next(position);
         }
-        self.slots[hole] = Slot::EMPTY;
+    }
+
+    #[inline]
+    fn keep_if_live(&mut self, now: SimTime, slot: Slot) {
+        if !slot.is_empty() && !self.epochs.is_over(slot.age(now), now) {
+            let position = self.find(slot.key).expect_err("keys are unique");
+            self.slots[position] = slot;
+            self.stored += 1;
+        }
     }
 }
 
@@ -372,13 +378,11 @@ mod tests {
     #[test]
     fn dead_entries_leave_and_memory_stays_bounded() {
         let mut table = ConnectionTable::new(TIMEOUT);
-        let mut largest = 0;
         for second in 0..100_000_u64 {
             table.insert(at(second as f64), TrackingKey(second << 4), backend(0));
-            largest = largest.max(table.stored);
         }
         assert!((600..=610).contains(&table.peak()), "{}", table.peak());
-        assert!(largest <= 600 + 600 / 8 + 20, "{largest} stored");
+        // The table grows only while at most a quarter of what it stores is dead.
         assert!(table.slots.len() < 1600, "{} slots", table.slots.len());
     }
 

@@ -94,11 +94,7 @@ fn roster(primaries: &str, failovers: &str) -> Roster {
             healthy.extend((health == "+").then_some(id));
         }
     }
-    let mut roster = Roster::new(ZONES.len(), backends, false);
-    for id in healthy {
-        roster.set_health(id, true);
-    }
-    roster
+    Roster::new(ZONES.len(), backends, |id| healthy.contains(&id))
 }
 
 fn shown(roster: &Roster, set: Option<BackendSet>) -> String {
@@ -346,11 +342,7 @@ impl Case {
                 role: *role,
             })
             .collect();
-        let mut roster = Roster::new(4, backends, false);
-        for (index, (_, _, healthy)) in self.backends.iter().enumerate() {
-            roster.set_health(BackendId::from_index(index), *healthy);
-        }
-        roster
+        Roster::new(4, backends, |id| self.backends[id.index()].2)
     }
 
     fn policy(&self, option: usize, spill_thousandths: usize) -> Policy {

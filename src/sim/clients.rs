@@ -36,6 +36,8 @@ struct Senders {
     connections: StreamKey,
     opened: u64,
     choice: Stream,
+    /// The connection that comes next.
+    next: NewConnection,
     first_address: u32,
     ports: PortCursors,
     retry_ports: PortCursors,
@@ -96,13 +98,15 @@ impl Clients {
     /// The next connection's group and name. At equal times the first group comes first.
     pub(super) fn take_next(&mut self) -> Option<(ClientId, NewConnection)> {
         let Reverse((_, client)) = self.upcoming.pop()?;
+        let connection = self.groups[client].next;
         self.plan_next(client);
-        let senders = &mut self.groups[client];
-        let key = senders.connections.child(senders.opened);
-        senders.opened += 1;
-        let address = senders.choose_address();
-        let port = senders.ports.take(address);
-        Some((client, NewConnection { key, address, port }))
+        Some((client, connection))
+    }
+
+    /// The source of the connection that the group `client` opens next.
+    pub(super) fn next_source(&self, client: ClientId) -> Endpoint {
+        let next = &self.groups[client].next;
+        self.source(client, next.address, next.port)
     }
 
     /// The name of another try of connection `key`, from another port of the same address.
@@ -120,6 +124,7 @@ impl Clients {
     fn plan_next(&mut self, client: ClientId) {
         let time = self.groups[client].arrivals.next_time();
         if time < self.end {
+            self.groups[client].name_next();
             self.upcoming.push(Reverse((time, client)));
         }
     }
@@ -128,15 +133,25 @@ impl Clients {
 impl Senders {
     fn new(group: &ClientGroup, seed: RunSeed, first_address: u32) -> Self {
         let addresses = group.addresses.get() as usize;
+        let connections = seed.stream(Purpose::Connections, &group.name);
         Self {
             arrivals: group.arrivals.start(seed.stream(Purpose::Arrivals, &group.name).generator()),
-            connections: seed.stream(Purpose::Connections, &group.name),
+            connections,
             opened: 0,
+            next: NewConnection { key: connections, address: 0, port: 0 },
             choice: seed.stream(Purpose::Addresses, &group.name).generator(),
             first_address,
             ports: PortCursors::new(EPHEMERAL_PORTS, addresses),
             retry_ports: PortCursors::new(RETRY_PORTS, if group.retries > 0 { addresses } else { 0 }),
         }
+    }
+
+    /// Draws what names the next connection.
+    fn name_next(&mut self) {
+        let key = self.connections.child(self.opened);
+        self.opened += 1;
+        let address = self.choose_address();
+        self.next = NewConnection { key, address, port: self.ports.take(address) };
     }
 
     /// An address, each as likely as any other.

@@ -15,7 +15,7 @@ use super::simulation::{SERVICE, Simulation};
 use super::station::Admission;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::Verdict;
-use crate::lb::packet::{FiveTuple, Packet, Protocol};
+use crate::lb::packet::{Endpoint, FiveTuple, Packet, Protocol};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
 use crate::random::{Bytes, Distribution, Quantity};
 use crate::time::{SimDuration, SimTime};
@@ -33,6 +33,12 @@ enum Draw {
     Think,
     RequestBytes,
     ResponseBytes,
+}
+
+/// The five fields of packets from `source`.
+#[inline]
+pub(super) fn tuple_from(source: Endpoint) -> FiveTuple {
+    FiveTuple { source, destination: SERVICE, protocol: Protocol::Tcp }
 }
 
 /// What became of a packet of an open connection.
@@ -383,17 +389,15 @@ impl Simulation<'_> {
 
     #[inline]
     fn route(&mut self, now: SimTime, id: FlowId, syn: bool) -> Verdict {
+        let origin = self.scenario.clients[self.flows[id].client].origin;
+        self.balancer.route(now, &Packet { tuple: self.tuple(id), syn, origin })
+    }
+
+    /// The five fields of a connection's packets.
+    #[inline]
+    pub(super) fn tuple(&self, id: FlowId) -> FiveTuple {
         let flow = &self.flows[id];
-        let packet = Packet {
-            tuple: FiveTuple {
-                source: self.clients.source(flow.client, flow.address, flow.port),
-                destination: SERVICE,
-                protocol: Protocol::Tcp,
-            },
-            syn,
-            origin: self.scenario.clients[flow.client].origin,
-        };
-        self.balancer.route(now, &packet)
+        tuple_from(self.clients.source(flow.client, flow.address, flow.port))
     }
 
     fn group(&self, client: ClientId) -> &ClientGroup {

@@ -1,5 +1,7 @@
 //! Connections under way.
 
+use prefetch_index::prefetch_index;
+
 use crate::ids::{BackendId, ClientId, FlowId, Id};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
 use crate::random::StreamKey;
@@ -78,6 +80,12 @@ impl Flows {
                 FlowId::from_index(self.slots.len() - 1)
             }
         }
+    }
+
+    /// Asks the processor to fetch a connection.
+    #[inline]
+    pub(super) fn prefetch(&self, id: FlowId) {
+        prefetch_index(&self.slots, id.index());
     }
 
     /// Frees the slot of a connection that is over, once nothing names it any more.

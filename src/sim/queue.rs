@@ -9,11 +9,11 @@
 use crate::time::SimTime;
 
 /// A bucket with more events than this is cut finer instead of sorted.
-const SORT_LIMIT: usize = 64;
+const SORT_LIMIT: usize = 128;
 /// The sorted list is cut into buckets when late-comers have made it longer than this.
 const BOTTOM_LIMIT: usize = 256;
 /// Events that a bucket is meant to hold.
-const BUCKET_TARGET: usize = 8;
+const BUCKET_TARGET: usize = 32;
 const MAX_BUCKETS: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +89,12 @@ impl<E: Copy> EventQueue<E> {
         }
         self.head += 1;
         Some((SimTime::from_nanos(entry.time), entry.event))
+    }
+
+    /// The event that is `places` behind the next one, if it is among the nearest ones.
+    #[inline]
+    pub(super) fn ahead(&self, places: usize) -> Option<&E> {
+        self.bottom.get(self.head + places).map(|entry| &entry.event)
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
-use crate::lb::backend::Role;
+use crate::lb::backend::{Backend, Role};
 use crate::lb::health::HealthCheck;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, Policy};
@@ -38,6 +38,15 @@ pub struct Scenario {
     pub clients: IdVec<ClientId, ClientGroup>,
     /// What happens to backends, in the order of the file.
     pub faults: Vec<Fault>,
+}
+
+impl Scenario {
+    /// The backends as the load balancer knows them.
+    pub fn load_balanced(&self) -> IdVec<BackendId, Backend> {
+        let backend =
+            |spec: &BackendSpec| Backend { name: spec.name.clone(), zone: spec.zone, role: spec.role };
+        self.backends.iter().map(backend).collect()
+    }
 }
 
 /// When the world is measured. The clock starts with the warm-up.
