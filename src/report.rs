@@ -1,1 +1,3 @@
 //! Results: rows, CSV files, charts.
+
+pub mod figure;
