@@ -1,3 +1,4 @@
 //! Results: rows, CSV files, charts.
 
 pub mod figure;
+pub mod results;
