@@ -1,4 +1,5 @@
 //! Results: rows, CSV files, charts.
 
+pub mod draw;
 pub mod figure;
 pub mod results;
