@@ -114,3 +114,33 @@ fn places((x, y): Spot, width: f64, gap: f64) -> [Rect; 8] {
         bottom: y + dy + HALF_HEIGHT,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::draw::layout::Layout;
+    use crate::report::draw::lettering;
+    use crate::report::draw::projection::Projection;
+    use crate::report::results::sample::Sample;
+
+    #[test]
+    fn labels_cover_neither_each_other_nor_the_edge() {
+        lettering::register();
+        for sample in [Sample::default(), Sample::five_hundred_cells(), Sample::long_names()] {
+            let figures = crate::report::charts::figures(&sample.results());
+            let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
+            let (panel, frame) = (&figure.panels[0], Layout::new(figure).frames[0]);
+            let plot = frame.plot;
+            let x = Projection::new(&panel.x, plot.left, plot.right);
+            let y = Projection::new(&panel.y, plot.bottom, plot.top);
+            let labels = placed(Plane { plot, x, y }, &panel.marks);
+            assert!(labels.len() >= 3, "only {} labels", labels.len());
+            for (index, label) in labels.iter().enumerate() {
+                assert!(plot.contains(label.place), "{} leaves the plot", label.text);
+                for other in &labels[index + 1..] {
+                    assert!(!label.place.overlaps(other.place), "{} covers {}", label.text, other.text);
+                }
+            }
+        }
+    }
+}

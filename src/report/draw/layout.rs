@@ -195,3 +195,59 @@ pub(super) fn slot(axis: &Axis, length: f64) -> f64 {
         Scale::Linear | Scale::Log => length,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::draw::lettering;
+    use crate::report::results::sample::Sample;
+
+    #[test]
+    fn everything_has_its_own_place_on_the_paper() {
+        lettering::register();
+        for sample in [
+            Sample::default(),
+            Sample::one_cell(),
+            Sample::five_hundred_cells(),
+            Sample::long_names(),
+            Sample::many_arms(),
+        ] {
+            for (stem, figure) in crate::report::charts::figures(&sample.results()) {
+                let layout = Layout::new(&figure);
+                let (width, height) = (f64::from(figure.width), f64::from(figure.height));
+                let paper = Rect { left: 0.0, top: 0.0, right: width, bottom: height };
+                assert_eq!(layout.frames.len(), figure.panels.len());
+                for (index, frame) in layout.frames.iter().enumerate() {
+                    let plot = frame.plot;
+                    assert!(plot.width() > 150.0 && plot.height() > 120.0, "{stem}: {plot:?} is too small");
+                    assert!(paper.contains(plot), "{stem}: {plot:?} leaves the paper");
+                    let free = |other: &Frame| !other.plot.overlaps(plot);
+                    assert!(layout.frames[index + 1..].iter().all(free), "{stem}: panels overlap");
+                }
+                let legend_bottom = layout.legend.last().map_or(0.0, |line| line.spot.1 + LEGEND_ROW / 2.0);
+                assert!(layout.frames[0].plot.top >= legend_bottom, "{stem}: the legend covers a panel");
+                for line in &layout.legend {
+                    let right = line.spot.0 + SAMPLE + LABEL.width(&line.text);
+                    assert!(right <= width, "{stem}: legend entry {} leaves the paper", line.text);
+                }
+                let lowest = layout.frames.last().map_or(0.0, |frame| frame.plot.bottom);
+                assert!(
+                    layout.notes.iter().all(|note| note.spot.1 > lowest),
+                    "{stem}: remarks cover a panel"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_legend_without_room_says_so() {
+        lettering::register();
+        let sample =
+            Sample { arms: (0..99).map(|arm| format!("arm-{arm}")).collect(), ..Sample::many_arms() };
+        let figures = crate::report::charts::figures(&sample.results());
+        let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
+        let layout = Layout::new(figure);
+        assert!(layout.legend.len() < figure.legend.len());
+        assert!(layout.notes.iter().any(|note| note.text.contains("entries of the legend")));
+    }
+}
