@@ -77,16 +77,21 @@ pub struct Run {
 impl Results {
     /// Reads the folder `dir`.
     pub fn read(dir: &Path) -> Result<Self, ResultsError> {
-        let runs = Table::read(&dir.join("runs.csv"))?;
-        let (axes, metrics) = (axes(&runs)?, metrics(&runs)?);
-        let (arms, cells) = cells(&runs, &axes)?;
+        let table = Table::open(&dir.join("runs.csv"))?;
+        let (axes, metrics) = (axes(&table)?, metrics(&table)?);
+        let mut groups = Groups::default();
+        let runs = table.read(|row| {
+            groups.add(row, &axes)?;
+            run(row, &metrics)
+        })?;
+        let Groups { arms, cells, .. } = groups;
         let summary = rows::read::<Summary>(dir)?;
         Ok(Self {
             setup: Setup::read(&dir.join("experiment.toml"))?,
             manifest: manifest(dir.join("manifest.json"))?,
             arms,
             cells,
-            runs: runs.rows().map(|row| run(&row, &metrics)).collect::<Result<_, _>>()?,
+            runs,
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
             traffic: rows::read(dir)?,
             latency: rows::read(dir)?,
@@ -116,29 +121,33 @@ fn metrics(runs: &Table) -> Result<Vec<String>, ResultsError> {
 }
 
 /// Arms and cells in the order in which they first appear.
-fn cells(runs: &Table, axes: &[String]) -> Result<(Vec<String>, Vec<Cell>), ResultsError> {
-    let mut arms: Vec<String> = Vec::new();
-    let mut cells: Vec<Cell> = Vec::new();
-    let mut positions = BTreeMap::new();
-    for row in runs.rows() {
+#[derive(Default)]
+struct Groups {
+    arms: Vec<String>,
+    cells: Vec<Cell>,
+    /// The position of each cell by its number.
+    positions: BTreeMap<usize, usize>,
+}
+
+impl Groups {
+    /// Counts a run.
+    fn add(&mut self, row: &Row<'_>, axes: &[String]) -> Result<(), ResultsError> {
         let number = row.index("cell")?;
-        let position = match positions.get(&number) {
-            Some(position) => *position,
-            None => {
-                let name = row.text("arm")?;
-                let arm = arms.iter().position(|arm| arm == name).unwrap_or(arms.len());
-                if arm == arms.len() {
-                    arms.push(name.to_owned());
-                }
-                let values = axes.iter().map(|axis| row.text(axis).map(str::to_owned));
-                cells.push(Cell { number, arm, values: values.collect::<Result<_, _>>()?, replications: 0 });
-                positions.insert(number, cells.len() - 1);
-                cells.len() - 1
+        let next = self.cells.len();
+        let position = *self.positions.entry(number).or_insert(next);
+        if position == next {
+            let name = row.text("arm")?;
+            let arm = self.arms.iter().position(|arm| arm == name).unwrap_or(self.arms.len());
+            if arm == self.arms.len() {
+                self.arms.push(name.to_owned());
             }
-        };
-        cells[position].replications += 1;
+            let values = axes.iter().map(|axis| row.text(axis).map(str::to_owned));
+            let values = values.collect::<Result<_, _>>()?;
+            self.cells.push(Cell { number, arm, values, replications: 0 });
+        }
+        self.cells[position].replications += 1;
+        Ok(())
     }
-    Ok((arms, cells))
 }
 
 fn run(row: &Row<'_>, metrics: &[String]) -> Result<Run, ResultsError> {

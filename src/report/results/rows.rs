@@ -18,8 +18,7 @@ pub trait FileRow: Sized {
 
 /// Reads every row of the file of `R` in the folder `dir`.
 pub fn read<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
-    let table = Table::read(&dir.join(R::FILE))?;
-    table.rows().map(|row| R::from_row(&row)).collect()
+    Table::open(&dir.join(R::FILE))?.read(R::from_row)
 }
 
 macro_rules! file_rows {

@@ -1,37 +1,38 @@
 //! A CSV file as rows whose fields are asked for by name.
 
 use std::fs;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use super::error::ResultsError;
 
-/// A CSV file in memory.
+/// A CSV file whose records are still to be read.
 pub struct Table {
     path: PathBuf,
     header: Vec<String>,
-    records: Vec<csv::StringRecord>,
+    reader: csv::Reader<Cursor<Vec<u8>>>,
 }
 
 /// One record of a table.
 pub struct Row<'a> {
-    table: &'a Table,
+    path: &'a Path,
+    header: &'a [String],
     record: &'a csv::StringRecord,
 }
 
 impl Table {
-    /// Reads the file `path`.
-    pub fn read(path: &Path) -> Result<Self, ResultsError> {
+    /// Opens the file `path` and reads its header.
+    pub fn open(path: &Path) -> Result<Self, ResultsError> {
         let open = |source| ResultsError::Open { path: path.to_owned(), source };
         let text = fs::read(path).map_err(open)?;
         if text.last() != Some(&b'\n') {
             let line = text.split(|byte| *byte == b'\n').count();
             return Err(ResultsError::HalfWritten { path: path.to_owned(), line });
         }
-        let mut reader = csv::Reader::from_reader(text.as_slice());
-        let record = |error: csv::Error| record_error(path, &error);
-        let header = reader.headers().map_err(record)?.iter().map(str::to_owned).collect();
-        let records = reader.records().collect::<Result<_, _>>().map_err(record)?;
-        Ok(Self { path: path.to_owned(), header, records })
+        let mut reader = csv::Reader::from_reader(Cursor::new(text));
+        let header = reader.headers().map_err(|error| record_error(path, &error))?;
+        let header = header.iter().map(str::to_owned).collect();
+        Ok(Self { path: path.to_owned(), header, reader })
     }
 
     /// The names of the columns.
@@ -41,22 +42,27 @@ impl Table {
 
     /// The position of the column called `name`.
     pub fn column(&self, name: &str) -> Result<usize, ResultsError> {
-        self.header
-            .iter()
-            .position(|column| column == name)
-            .ok_or_else(|| ResultsError::Column { path: self.path.clone(), column: name.to_owned() })
+        column(&self.path, &self.header, name)
     }
 
-    /// Every record, in file order.
-    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.records.iter().map(|record| Row { table: self, record })
+    /// Makes something of every record, in file order. Only one record at a time is held: a timeline is long.
+    pub fn read<T>(
+        mut self,
+        mut make: impl FnMut(&Row<'_>) -> Result<T, ResultsError>,
+    ) -> Result<Vec<T>, ResultsError> {
+        let mut record = csv::StringRecord::new();
+        let mut made = Vec::new();
+        while self.reader.read_record(&mut record).map_err(|error| record_error(&self.path, &error))? {
+            made.push(make(&Row { path: &self.path, header: &self.header, record: &record })?);
+        }
+        Ok(made)
     }
 }
 
 impl Row<'_> {
     /// The field in column `name` as it stands.
     pub fn text(&self, name: &str) -> Result<&str, ResultsError> {
-        Ok(&self.record[self.table.column(name)?])
+        Ok(&self.record[column(self.path, self.header, name)?])
     }
 
     /// The whole number in column `name`.
@@ -77,13 +83,20 @@ impl Row<'_> {
 
     fn error(&self, column: &str, expected: &'static str, found: &str) -> ResultsError {
         ResultsError::Field {
-            path: self.table.path.clone(),
+            path: self.path.to_owned(),
             line: self.record.position().map_or(0, csv::Position::line),
             column: column.to_owned(),
             expected,
             found: found.to_owned(),
         }
     }
+}
+
+fn column(path: &Path, header: &[String], name: &str) -> Result<usize, ResultsError> {
+    header
+        .iter()
+        .position(|column| column == name)
+        .ok_or_else(|| ResultsError::Column { path: path.to_owned(), column: name.to_owned() })
 }
 
 fn record_error(path: &Path, error: &csv::Error) -> ResultsError {
