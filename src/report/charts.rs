@@ -191,6 +191,11 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_without_runs_has_no_charts() {
+        assert_eq!(stems(&Sample { replications: 0, ..Sample::default() }), [""; 0]);
+    }
+
+    #[test]
     fn a_folder_that_cannot_be_read_is_an_error_that_says_so() {
         let error = draw_all(Path::new("/nonexistent"), |_| {}).unwrap_err();
         assert!(error.to_string().contains("runs.csv"), "{error}");

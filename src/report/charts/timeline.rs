@@ -16,6 +16,8 @@ use crate::report::results::{Cell, Results};
 use crate::time::SimDuration;
 
 const MOST_COLUMNS: usize = 5;
+/// The most points of a line over the width of the figure. Beyond that, lines are hatching.
+const MOST_POINTS: usize = 1000;
 const FAULT: Color = Color(252, 231, 214);
 const WARMUP: Color = Color(240, 240, 240);
 /// With more faults than this, their names are left to the remarks.
@@ -55,7 +57,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     if zones.names.is_empty() {
         return None;
     }
-    let clock = Clock::for_span(end);
+    let clock = Clock::new(end, bin(&shown));
     let mut panels = Vec::new();
     for quantity in &QUANTITIES {
         panels.extend(row(&shown, quantity, &zones, &clock));
@@ -88,21 +90,35 @@ fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a Timeline> {
     if single.is_empty() { all } else { single }
 }
 
+/// How many samples in a row are averaged into one point.
+fn bin(shown: &[Vec<&Timeline>]) -> usize {
+    let times = |rows: &Vec<&Timeline>| {
+        let mut times: Vec<u64> = rows.iter().filter_map(|row| row.time_s.map(f64::to_bits)).collect();
+        times.sort_unstable();
+        times.dedup();
+        times.len()
+    };
+    let most = shown.iter().map(times).max().unwrap_or(0);
+    (most * shown.len()).div_ceil(MOST_POINTS).max(1)
+}
+
 /// How time is written.
 struct Clock {
     unit: &'static str,
     seconds: f64,
     end: f64,
+    /// How many samples make a point.
+    bin: usize,
 }
 
 impl Clock {
-    fn for_span(end: f64) -> Self {
+    fn new(end: f64, bin: usize) -> Self {
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
             end if end >= 300.0 => ("min", 60.0),
             _ => ("s", 1.0),
         };
-        Self { unit, seconds, end }
+        Self { unit, seconds, end, bin }
     }
 
     fn at(&self, seconds: f64) -> f64 {
@@ -147,14 +163,19 @@ fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) 
         if samples.values().all(Option::is_none) {
             continue;
         }
-        let point = |(time, value): (u64, Option<f64>)| {
-            let x = Estimate::exact(clock.at(f64::from_bits(time)));
-            value.map(|value| Point { x, y: Estimate::exact(value), label: String::new() })
+        let samples: Vec<(f64, Option<f64>)> =
+            samples.into_iter().map(|(time, value)| (f64::from_bits(time), value)).collect();
+        let point = |samples: &[(f64, Option<f64>)]| {
+            let values: Vec<f64> = samples.iter().filter_map(|(_, value)| *value).collect();
+            let x = Estimate::exact(clock.at(samples[0].0));
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (!values.is_empty()).then(|| Point { x, y: Estimate::exact(mean), label: String::new() })
         };
         lines.push(Series {
             name: label.clone(),
             style: palette::zone(position),
-            points: samples.into_iter().map(point).collect(),
+            // The steps of a level must stay where they are.
+            points: samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect(),
             join: if quantity.level { Join::Step } else { Join::Straight },
             spread: Spread::Band,
         });
@@ -215,6 +236,9 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
             format!("{} {} {}–{end} {}", fault.kind, fault.target, time(fault.at), clock.unit)
         })
         .collect();
+    if clock.bin > 1 {
+        notes.push(format!("Points are means of {} samples, except of healthy backends.", clock.bin));
+    }
     let more = results.setup.faults.len().saturating_sub(MOST_NAMED_FAULTS);
     if !faults.is_empty() {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -278,6 +302,24 @@ mod tests {
         assert_eq!(figure(&results).unwrap(), before);
         results.timeline.clear();
         assert_eq!(figure(&results), None);
+    }
+
+    #[test]
+    fn long_lines_are_averaged_and_say_so() {
+        let figure = figure(&Folder::many_arms().results()).unwrap();
+        assert_eq!(series_of(&figure.panels[0])[0].points.len(), 180);
+        let mut results = Folder::one_cell().results();
+        let shifted = |shift: f64| {
+            move |row: &Timeline| Timeline { time_s: row.time_s.map(|time| time + shift), ..row.clone() }
+        };
+        let more: Vec<_> = (1..10)
+            .flat_map(|shift| results.timeline.iter().map(shifted(f64::from(shift))).collect::<Vec<_>>())
+            .collect();
+        results.timeline.extend(more);
+        let figure = super::figure(&results).unwrap();
+        assert_eq!(series_of(&figure.panels[0])[0].points.len(), 900);
+        assert_eq!(series_of(&figure.panels[2])[0].points.len(), 1800, "levels keep their steps");
+        assert!(figure.notes.iter().any(|note| note.contains("means of 2 samples")), "{:?}", figure.notes);
     }
 
     #[test]
