@@ -55,12 +55,12 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
 
 /// Every backend, by zone in the order of the experiment file.
 fn backends(results: &Results) -> Backends {
-    let zones = zones::of(results, results.backends.iter().map(|row| row.zone.as_str()));
+    let zones = zones::of(results, real(results).map(|row| row.zone.as_str()));
     let mut names: Vec<String> = Vec::new();
     let mut starts = Vec::new();
     for (zone, label) in zones.names.iter().zip(zones.labels) {
         starts.push((label, names.len()));
-        for row in results.backends.iter().filter(|row| row.zone == *zone) {
+        for row in real(results).filter(|row| row.zone == *zone) {
             if !names.contains(&row.backend) {
                 names.push(row.backend.clone());
             }
@@ -69,8 +69,13 @@ fn backends(results: &Results) -> Backends {
     Backends { names, zones: starts, note: zones.note }
 }
 
+/// The rows of backends. Those without a name count connections that reached none.
+fn real(results: &Results) -> impl Iterator<Item = &Backend> {
+    results.backends.iter().filter(|row| !row.backend.is_empty())
+}
+
 fn points(results: &Results, cell: &Cell, backends: &Backends) -> Vec<Option<Point>> {
-    let rows: Vec<&Backend> = results.backends.iter().filter(|row| row.cell == cell.number).collect();
+    let rows: Vec<&Backend> = real(results).filter(|row| row.cell == cell.number).collect();
     let point = |(place, name): (usize, &String)| {
         let values: Vec<f64> =
             rows.iter().filter(|row| row.backend == *name).filter_map(|row| row.load_multiple).collect();
@@ -118,7 +123,7 @@ mod tests {
     #[test]
     fn backends_stand_by_zone_around_the_mean() {
         let mut results = Folder::default().results();
-        results.backends.sort_by(|a, b| a.backend[5..].cmp(&b.backend[5..]));
+        results.backends.sort_by_key(|row| row.backend.chars().last());
         let figure = figure(&results).unwrap();
         assert_eq!(figure.panels.len(), 5);
         let panel = &figure.panels[1];

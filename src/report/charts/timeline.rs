@@ -53,11 +53,10 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let shown: Vec<Vec<&Timeline>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
     let seen = shown.iter().flatten().flat_map(|row| [to(row), from(row)]);
     let zones = zones::of(results, seen);
-    let end = shown.iter().flatten().filter_map(|row| row.time_s).fold(0.0, f64::max);
-    if zones.names.is_empty() {
+    if shown.iter().flatten().all(|row| row.time_s.is_none()) {
         return None;
     }
-    let clock = Clock::new(end, bin(&shown));
+    let clock = Clock::new(results, &shown);
     let mut panels = Vec::new();
     for quantity in &QUANTITIES {
         panels.extend(row(&shown, quantity, &zones, &clock));
@@ -76,7 +75,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let mut figure = Figure::new("Traffic, failures and health over time", panels, selection.cells.len());
     figure.share_axes();
     figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
-    figure.legend = legend(results, &zones);
+    figure.legend = legend(results, &zones, &clock);
     figure.notes = notes(results, selection.notes, &clock);
     figure.notes.extend(zones.note);
     Some(figure)
@@ -105,20 +104,26 @@ fn bin(shown: &[Vec<&Timeline>]) -> usize {
 /// How time is written.
 struct Clock {
     unit: &'static str,
+    /// The length of the unit.
     seconds: f64,
-    end: f64,
+    /// The first and the last moment that is shown, in the unit.
+    range: (f64, f64),
     /// How many samples make a point.
     bin: usize,
 }
 
 impl Clock {
-    fn new(end: f64, bin: usize) -> Self {
+    fn new(results: &Results, shown: &[Vec<&Timeline>]) -> Self {
+        let times = || shown.iter().flatten().filter_map(|row| row.time_s);
+        let start = times().fold(f64::INFINITY, f64::min);
+        let sample = results.setup.simulation.sample_interval.map_or(0.0, SimDuration::as_secs_f64);
+        let end = times().fold(start, f64::max) + sample.max(1e-9);
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
             end if end >= 300.0 => ("min", 60.0),
             _ => ("s", 1.0),
         };
-        Self { unit, seconds, end, bin }
+        Self { unit, seconds, range: (start / seconds, end / seconds), bin: bin(shown) }
     }
 
     fn at(&self, seconds: f64) -> f64 {
@@ -126,7 +131,7 @@ impl Clock {
     }
 
     fn axis(&self) -> Axis {
-        Axis::linear(format!("Time ({})", self.unit), Unit::Number, (0.0, self.at(self.end).max(1e-9)))
+        Axis::linear(format!("Time ({})", self.unit), Unit::Number, self.range)
     }
 }
 
@@ -183,7 +188,7 @@ fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) 
     lines
 }
 
-fn legend(results: &Results, zones: &Zones) -> Vec<Key> {
+fn legend(results: &Results, zones: &Zones, clock: &Clock) -> Vec<Key> {
     let zone = |(position, label): (usize, &String)| Key {
         name: if results.setup.region.zones.contains(&zones.names[position]) {
             format!("zone {label}")
@@ -192,31 +197,32 @@ fn legend(results: &Results, zones: &Zones) -> Vec<Key> {
         },
         sample: Sample::Line(palette::zone(position)),
     };
-    let mut keys: Vec<Key> = zones.labels.iter().enumerate().map(zone).collect();
-    if !results.setup.faults.is_empty() {
-        keys.push(Key { name: "fault".to_owned(), sample: Sample::Swatch(FAULT) });
-    }
-    if results.setup.simulation.warmup.is_some_and(|warmup| !warmup.is_zero()) {
-        keys.push(Key { name: "warm-up".to_owned(), sample: Sample::Swatch(WARMUP) });
-    }
-    keys
+    let spans = spans(results, clock, false);
+    let shaded = |name: &str, color: Color| {
+        let seen = spans.iter().filter_map(Mark::as_span).any(|span| span.color == color);
+        seen.then(|| Key { name: name.to_owned(), sample: Sample::Swatch(color) })
+    };
+    let zones = zones.labels.iter().enumerate().map(zone);
+    zones.chain(shaded("fault", FAULT)).chain(shaded("warm-up", WARMUP)).collect()
 }
 
-/// The warm-up and the faults as shaded spans.
+/// The warm-up and the faults as shaded spans, as far as they are in view.
 fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> {
-    let end = clock.at(clock.end);
-    let at = |time: SimDuration| clock.at(time.as_secs_f64()).min(end);
-    let warmup = results.setup.simulation.warmup.filter(|warmup| !warmup.is_zero());
-    let warmup = warmup.map(|warmup| Span { from: 0.0, to: at(warmup), label: String::new(), color: WARMUP });
+    let (start, end) = clock.range;
+    let at = |time: SimDuration| clock.at(time.as_secs_f64());
+    let warmup = results.setup.simulation.warmup.map_or(0.0, at);
+    let warmup = Span { from: 0.0, to: warmup, label: String::new(), color: WARMUP };
     let faults = &results.setup.faults;
     let named = named && faults.len() <= MOST_NAMED_FAULTS;
-    let fault = faults.iter().filter(|fault| fault.at.as_secs_f64() < clock.end).map(|fault| Span {
+    let fault = faults.iter().map(|fault| Span {
         from: at(fault.at),
         to: fault.duration.map_or(end, |duration| at(fault.at + duration)),
         label: if named { fault.kind.clone() } else { String::new() },
         color: FAULT,
     });
-    warmup.into_iter().chain(fault).map(Mark::Span).collect()
+    let seen = std::iter::once(warmup).chain(fault).filter(|span| span.from < end && span.to > start);
+    let clipped = seen.map(|span| Span { from: span.from.max(start), to: span.to.min(end), ..span });
+    clipped.map(Mark::Span).collect()
 }
 
 fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
@@ -275,21 +281,32 @@ mod tests {
     }
 
     #[test]
-    fn faults_and_warm_up_are_shaded_in_every_panel() {
+    fn faults_are_shaded_in_every_panel() {
         let figure = figure(&Folder::default().results()).unwrap();
         for (index, panel) in figure.panels.iter().enumerate() {
             let spans = panel.marks.iter().filter_map(Mark::as_span);
             let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
             let named = |name: &str| if index < 5 { name.to_owned() } else { String::new() };
-            assert_eq!(spans[0], (0.0, 2.0, String::new()));
-            assert_eq!(spans[1], (10.0, 15.0, named("silent")));
-            assert_eq!(spans[2], (22.0, 24.0, named("slow")));
+            assert_eq!(spans, [(10.0, 15.0, named("silent")), (22.0, 24.0, named("slow"))]);
+            assert_eq!(panel.x.range, (2.0, 32.0), "the warm-up is not measured");
         }
         assert!(
             figure.notes.join(" ").contains("silent us-central1-a (50 %) 10–15 min"),
             "{:?}",
             figure.notes
         );
+    }
+
+    #[test]
+    fn a_warm_up_is_shaded_where_it_is_in_view() {
+        let mut results = Folder::one_cell().results();
+        for row in &mut results.timeline {
+            row.time_s = row.time_s.map(|time| time - 60.0);
+        }
+        let figure = figure(&results).unwrap();
+        let first = figure.panels[0].marks[0].as_span().unwrap();
+        assert_eq!((first.from, first.to, first.color), (1.0, 2.0, WARMUP));
+        assert!(figure.legend.iter().any(|key| key.name == "warm-up"));
     }
 
     #[test]

@@ -250,11 +250,11 @@ impl Sample {
                 let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
                 let half = 2.776 * (variance / n).sqrt();
                 let spread = match values.len() {
-                    0 => ",,,".to_owned(),
-                    1 => format!("{mean},,,"),
-                    _ => format!("{mean},{},{},{}", variance.sqrt(), mean - half, mean + half),
+                    0 => ",,,,".to_owned(),
+                    1 => format!("{mean},,,,"),
+                    _ => format!("{mean},{},{},{},0.95", variance.sqrt(), mean - half, mean + half),
                 };
-                put(format!("{name},{unit},{n},{spread},0.95"));
+                put(format!("{name},{unit},{n},{spread}"));
             }
         })
     }
@@ -318,6 +318,7 @@ impl Sample {
                     let name = format!("{group}-{member},{group},{}", self.zone(zone));
                     put(format!("{replication},{name},41000,123000,{multiple},0.5,20,150,9"));
                 }
+                put(format!("{replication},,,,3,0,,,,,3"));
             }
         })
     }
