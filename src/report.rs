@@ -1,1 +1,6 @@
 //! Results: rows, CSV files, charts.
+
+pub mod charts;
+pub mod draw;
+pub mod figure;
+pub mod results;

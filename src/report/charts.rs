@@ -1,0 +1,203 @@
+//! The charts of a results folder: rows in, figures out, one file per chart.
+//!
+//! To add a chart, write `charts/<name>.rs` with a function from [`Results`] to a [`Figure`] and name it in
+//! [`ALL`].
+
+mod backend_load;
+mod cross_zone;
+mod failures;
+mod latency;
+mod latency_cdf;
+mod load;
+mod timeline;
+mod tradeoff;
+mod traffic_matrix;
+
+mod axis;
+mod bars;
+mod caption;
+mod cells;
+mod metric;
+mod palette;
+mod versus;
+mod zones;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::draw;
+use super::figure::Figure;
+use super::results::Results;
+use super::results::error::ResultsError;
+
+/// One kind of chart.
+#[derive(Clone, Copy, Debug)]
+pub struct Chart {
+    /// The name of its file, or the beginning of it.
+    pub name: &'static str,
+    /// Whether it shows metrics against the first numeric axis (or by arm, if there is none) and says so in the
+    /// name of its file.
+    pub against_axis: bool,
+    /// The figure; none where the results have nothing to show in it.
+    pub figure: fn(&Results) -> Option<Figure>,
+}
+
+/// Every chart, in the order in which they are drawn.
+pub const ALL: [Chart; 9] = [
+    Chart { name: "cross_zone", against_axis: true, figure: cross_zone::figure },
+    Chart { name: "latency", against_axis: true, figure: latency::figure },
+    Chart { name: "failures", against_axis: true, figure: failures::figure },
+    Chart { name: "load", against_axis: true, figure: load::figure },
+    Chart { name: "traffic_matrix", against_axis: false, figure: traffic_matrix::figure },
+    Chart { name: "tradeoff", against_axis: false, figure: tradeoff::figure },
+    Chart { name: "timeline", against_axis: false, figure: timeline::figure },
+    Chart { name: "latency_cdf", against_axis: false, figure: latency_cdf::figure },
+    Chart { name: "backend_load", against_axis: false, figure: backend_load::figure },
+];
+
+/// Why charts can't be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum ChartsError {
+    /// The results folder can't be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// A chart can't be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Chart {
+    /// The name of its file without the extension.
+    fn stem(self, results: &Results) -> String {
+        match axis::first_numeric(results) {
+            _ if !self.against_axis => self.name.to_owned(),
+            Some(axis) => {
+                let letter = |letter: char| match letter {
+                    'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' => letter,
+                    _ => '_',
+                };
+                format!(
+                    "{}_vs_{}",
+                    self.name,
+                    results.axes[axis.index].chars().map(letter).collect::<String>()
+                )
+            }
+            None => format!("{}_by_arm", self.name),
+        }
+    }
+}
+
+/// Every figure that the results have something to show in, with the name of its file without the extension.
+pub fn figures(results: &Results) -> Vec<(String, Figure)> {
+    let figure = |chart: &Chart| Some((chart.stem(results), (chart.figure)(results)?));
+    ALL.iter().filter_map(figure).collect()
+}
+
+/// Draws every chart of the folder `results_dir` into its `charts` and gives the files, telling `on_chart` of
+/// each as it is done.
+pub fn draw_all(results_dir: &Path, mut on_chart: impl FnMut(&Path)) -> Result<Vec<PathBuf>, ChartsError> {
+    let results = Results::read(results_dir)?;
+    let dir = results_dir.join("charts");
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ChartsError::Write { path, source }
+    };
+    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    let mut paths = Vec::new();
+    for (stem, figure) in figures(&results) {
+        let path = dir.join(format!("{stem}.png"));
+        // Under another name first, so that a chart is never seen half-written.
+        let draft = dir.join(format!("{stem}.png.tmp"));
+        fs::write(&draft, draw::png(&figure)).map_err(failed(&draft))?;
+        fs::rename(&draft, &path).map_err(failed(&path))?;
+        on_chart(&path);
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::figure::SMALLEST;
+    use crate::report::results::sample::Sample;
+
+    fn stems(sample: &Sample) -> Vec<String> {
+        figures(&sample.results()).into_iter().map(|(stem, _)| stem).collect()
+    }
+
+    #[test]
+    fn charts_are_named_after_the_axis() {
+        let names = [
+            "cross_zone_vs_spillover_ratio",
+            "latency_vs_spillover_ratio",
+            "failures_vs_spillover_ratio",
+            "load_vs_spillover_ratio",
+            "traffic_matrix",
+            "tradeoff",
+            "timeline",
+            "latency_cdf",
+            "backend_load",
+        ];
+        assert_eq!(stems(&Sample::default()), names);
+        let dotted = Sample { axis: "web-a.rate (µ)".to_owned(), ..Sample::default() };
+        assert_eq!(stems(&dotted)[0], "cross_zone_vs_web-a_rate____");
+        assert_eq!(stems(&Sample::no_axis())[0], "cross_zone_by_arm");
+    }
+
+    #[test]
+    fn every_figure_says_what_and_of_how_many() {
+        for (sample, n) in [
+            (Sample::default(), "5 replications"),
+            (Sample::one_cell(), "1 replication"),
+            (Sample::five_hundred_cells(), "2 replications"),
+            (Sample::no_axis(), "5 replications"),
+        ] {
+            for (stem, figure) in figures(&sample.results()) {
+                assert!(figure.subtitle.contains(n), "{stem}: {}", figure.subtitle);
+                assert!(!figure.title.is_empty(), "{stem}");
+                assert!(figure.panels.len().div_ceil(figure.columns) >= 1, "{stem}");
+                let outer = figure.panels.iter().filter(|panel| panel.x.shown);
+                assert!(outer.clone().count() >= 1, "{stem}");
+                assert!(outer.into_iter().all(|panel| !panel.x.label.is_empty()), "{stem}");
+                assert!(figure.width >= SMALLEST.0 && figure.height >= SMALLEST.1, "{stem}");
+            }
+        }
+    }
+
+    #[test]
+    fn charts_are_whole_png_files_and_the_same_every_time() {
+        let folder = Sample::default().write();
+        let mut told = Vec::new();
+        let paths = draw_all(folder.path(), |path| told.push(path.to_owned())).unwrap();
+        assert_eq!(paths, told);
+        let first: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+        let again = draw_all(folder.path(), |_| {}).unwrap();
+        assert_eq!(again.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>(), first);
+        assert_eq!(
+            fs::read_dir(folder.path().join("charts")).unwrap().count(),
+            paths.len(),
+            "no drafts are left"
+        );
+        for (path, bytes) in paths.iter().zip(&first) {
+            assert!(bytes.len() < 170_000, "{} has {} bytes", path.display(), bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_folder_without_runs_has_no_charts() {
+        assert_eq!(stems(&Sample { replications: 0, ..Sample::default() }), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_an_error_that_says_so() {
+        let error = draw_all(Path::new("/nonexistent"), |_| {}).unwrap_err();
+        assert!(error.to_string().contains("runs.csv"), "{error}");
+    }
+}

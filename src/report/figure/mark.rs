@@ -1,0 +1,166 @@
+//! What can be drawn in a panel.
+
+use super::style::{Color, Style};
+
+/// One thing that is drawn in a panel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// A shaded stretch of the horizontal axis.
+    Span(Span),
+    /// A thin line across the panel.
+    Hairline(Hairline),
+    /// Points, joined or not, with their uncertainty.
+    Series(Series),
+    /// A horizontal line with its band.
+    Level(Level),
+    /// Horizontal bars from zero, at places of a vertical category axis.
+    Bars(Vec<Bar>),
+    /// A table of numbers on shaded cells.
+    Heat(Vec<HeatCell>),
+    /// Words in the middle of an otherwise empty panel.
+    Remark(String),
+}
+
+impl Mark {
+    /// The series, if it is one.
+    pub fn as_series(&self) -> Option<&Series> {
+        match self {
+            Self::Series(series) => Some(series),
+            _ => None,
+        }
+    }
+
+    /// The span, if it is one.
+    pub fn as_span(&self) -> Option<&Span> {
+        match self {
+            Self::Span(span) => Some(span),
+            _ => None,
+        }
+    }
+}
+
+/// A value and the interval that it is uncertain by, if one is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The value, usually a mean.
+    pub value: f64,
+    /// The ends of its interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Estimate {
+    /// A value without an interval.
+    pub fn exact(value: f64) -> Self {
+        Self { value, interval: None }
+    }
+
+    /// The value and the ends of the interval.
+    pub fn values(self) -> impl Iterator<Item = f64> {
+        [Some(self.value), self.interval.map(|(low, _)| low), self.interval.map(|(_, high)| high)]
+            .into_iter()
+            .flatten()
+    }
+}
+
+/// A shaded stretch of the horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// Its name, written at its top where there is room; may be empty.
+    pub label: String,
+    /// Its colour, a pale one.
+    pub color: Color,
+}
+
+/// A thin line across the panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hairline {
+    /// Whether it stands at a value of the horizontal axis (or lies at one of the vertical axis).
+    pub upright: bool,
+    /// The value.
+    pub at: f64,
+}
+
+/// Points, joined or not, with their uncertainty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Whose points they are.
+    pub name: String,
+    /// What they look like.
+    pub style: Style,
+    /// The points in drawing order; a missing one leaves a gap.
+    pub points: Vec<Option<Point>>,
+    /// How they are joined.
+    pub join: Join,
+    /// How intervals are shown.
+    pub spread: Spread,
+}
+
+/// One point of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Where along the horizontal axis.
+    pub x: Estimate,
+    /// Where along the vertical axis.
+    pub y: Estimate,
+    /// Written beside it where there is room; may be empty.
+    pub label: String,
+}
+
+/// How the points of a series are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// Not at all.
+    None,
+    /// By straight lines.
+    Straight,
+    /// Level until the next point, then up or down to it.
+    Step,
+}
+
+/// How the intervals of a series are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// As a translucent band around the line (of the vertical intervals).
+    Band,
+    /// As whiskers at each point, in both directions.
+    Whiskers,
+}
+
+/// A horizontal line with its band.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Whose value it is.
+    pub name: String,
+    /// What it looks like.
+    pub style: Style,
+    /// The value and its band.
+    pub value: Estimate,
+}
+
+/// One horizontal bar from zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Its place on the vertical category axis.
+    pub place: f64,
+    /// Its length and whisker; a missing one is said to be missing.
+    pub value: Option<Estimate>,
+    /// Its colour.
+    pub color: Color,
+}
+
+/// One cell of a table of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatCell {
+    /// Its place on the horizontal category axis.
+    pub column: f64,
+    /// Its place on the vertical category axis.
+    pub row: f64,
+    /// How strongly it is shaded, 0 to 1; nothing where there is no value.
+    pub shade: Option<f64>,
+    /// The number in it.
+    pub text: String,
+}

@@ -1,0 +1,113 @@
+//! What a series looks like: colour, marker and line style, each of which tells it apart alone.
+//!
+//! Colours are those of Okabe and Ito, "Color Universal Design" (2008), which colour-blind readers can tell
+//! apart too.
+
+/// A colour: red, green, blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Color(pub u8, pub u8, pub u8);
+
+impl Color {
+    /// Paper.
+    pub const WHITE: Self = Self(255, 255, 255);
+    /// Text.
+    pub const INK: Self = Self(34, 34, 34);
+    /// Lesser text and annotations.
+    pub const FAINT: Self = Self(96, 96, 96);
+    /// Not of the palette: what is switched off.
+    pub const GREY: Self = Self(128, 128, 128);
+    /// Okabe and Ito's blue.
+    pub const BLUE: Self = Self(0, 114, 178);
+    /// Okabe and Ito's orange.
+    pub const ORANGE: Self = Self(230, 159, 0);
+    /// Okabe and Ito's bluish green.
+    pub const GREEN: Self = Self(0, 158, 115);
+    /// Okabe and Ito's vermillion.
+    pub const VERMILLION: Self = Self(213, 94, 0);
+    /// Okabe and Ito's reddish purple.
+    pub const PURPLE: Self = Self(204, 121, 167);
+    /// Okabe and Ito's sky blue.
+    pub const SKY: Self = Self(86, 180, 233);
+    /// Okabe and Ito's black.
+    pub const BLACK: Self = Self(0, 0, 0);
+    /// Okabe and Ito's yellow, the hardest to see on white.
+    pub const YELLOW: Self = Self(240, 228, 66);
+
+    /// The palette in the order in which it is given out.
+    pub const PALETTE: [Self; 8] = [
+        Self::BLUE,
+        Self::ORANGE,
+        Self::GREEN,
+        Self::VERMILLION,
+        Self::PURPLE,
+        Self::SKY,
+        Self::BLACK,
+        Self::YELLOW,
+    ];
+
+    /// This colour with `share` of it replaced by `other`.
+    pub fn mixed(self, other: Self, share: f64) -> Self {
+        let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
+        Self(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
+    }
+}
+
+/// The shape at a data point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Marker {
+    /// A disc.
+    Circle,
+    /// A square on its side.
+    Square,
+    /// A triangle that points up.
+    Triangle,
+    /// A square on its corner.
+    Diamond,
+    /// A triangle that points down.
+    Wedge,
+    /// A five-sided figure.
+    Pentagon,
+    /// A plus sign.
+    Plus,
+    /// An open circle around other marks.
+    Ring,
+}
+
+impl Marker {
+    /// The markers that series are told apart by, in the order in which they are given out.
+    pub const SERIES: [Self; 7] =
+        [Self::Circle, Self::Square, Self::Triangle, Self::Diamond, Self::Wedge, Self::Pentagon, Self::Plus];
+}
+
+/// The pattern of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dash {
+    /// Without gaps.
+    Solid,
+    /// Strokes.
+    Dashed,
+    /// Dots.
+    Dotted,
+    /// Strokes and dots in turn.
+    DashDot,
+    /// Long strokes.
+    Long,
+}
+
+impl Dash {
+    /// Every pattern, in the order in which they are given out.
+    pub const ALL: [Self; 5] = [Self::Solid, Self::Dashed, Self::DashDot, Self::Dotted, Self::Long];
+}
+
+/// What a series looks like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Style {
+    /// The colour of line, marker and band.
+    pub color: Color,
+    /// The shape at each point, if any.
+    pub marker: Option<Marker>,
+    /// The pattern of the line.
+    pub dash: Dash,
+    /// The width of the line in pixels; markers grow with it.
+    pub width: f64,
+}
