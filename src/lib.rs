@@ -10,4 +10,6 @@ pub mod workload;
 
 pub mod sim;
 
+pub mod experiment;
+
 pub mod report;

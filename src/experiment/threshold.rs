@@ -1,0 +1,66 @@
+//! Thresholds: what a metric's mean over replications must keep to.
+
+use serde::Deserialize;
+
+use super::path::KeyPath;
+use super::plan::Arm;
+use super::problem::Problem;
+use crate::sim::metric::{METRICS, Metric};
+
+/// A bound on the mean of a metric.
+#[derive(Clone, Debug)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// The arm whose cells are judged; every cell if absent.
+    pub arm: Option<String>,
+    /// The least that passes.
+    pub min: Option<f64>,
+    /// The most that passes.
+    pub max: Option<f64>,
+}
+
+/// `[[thresholds]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenThreshold {
+    metric: String,
+    arm: Option<String>,
+    min: Option<f64>,
+    max: Option<f64>,
+}
+
+/// The thresholds that `written` describes, for an experiment with these arms.
+pub(super) fn thresholds(written: Vec<WrittenThreshold>, arms: &[Arm]) -> Result<Vec<Threshold>, Problem> {
+    let threshold = |(index, written)| threshold(written, arms, KeyPath::to("thresholds").member(index));
+    written.into_iter().enumerate().map(threshold).collect()
+}
+
+fn threshold(written: WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<Threshold, Problem> {
+    let WrittenThreshold { metric, arm, min, max } = written;
+    let at = |key| path.clone().key(key);
+    if let Some(name) = arm.as_ref().filter(|name| arms.iter().all(|arm| arm.name != **name)) {
+        return Err(Problem::unknown_name(at("arm"), name, "arms", arms.iter().map(|arm| arm.name.as_str())));
+    }
+    for (key, bound) in [("min", min), ("max", max)] {
+        if let Some(bound) = bound.filter(|bound| !bound.is_finite()) {
+            return Err(Problem::that(at(key), format_args!("can't be {bound}"), "write a finite number"));
+        }
+    }
+    match (min, max) {
+        (None, None) => {
+            Err(Problem::that(path, "has neither `min` nor `max`", "add one of the two, such as max = 0.001"))
+        }
+        (Some(min), Some(max)) if min > max => {
+            let what = format!("is {min}, above `max` = {max}");
+            Err(Problem::that(at("min"), what, "swap the two"))
+        }
+        _ => {
+            let names = METRICS.iter().map(|metric| metric.name);
+            let found = Metric::find(&metric);
+            let metric =
+                found.ok_or_else(|| Problem::unknown_name(at("metric"), &metric, "metrics", names))?;
+            Ok(Threshold { metric, arm, min, max })
+        }
+    }
+}
