@@ -49,6 +49,7 @@ pub use error::ExperimentError;
 use error::{Place, Report};
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
+pub use problem::nearest;
 pub use threshold::Threshold;
 
 /// The experiment that runs when no file is named.
@@ -202,6 +203,18 @@ impl Experiment {
         scenario.expect("every cell was checked when the experiment was read")
     }
 
+    /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
+    pub fn describe(&self, cell: &Cell) -> String {
+        let values = self.axes.iter().zip(&cell.values);
+        let values: Vec<String> = values
+            .filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)))
+            .collect();
+        match &values[..] {
+            [] => format!("arm `{}`", cell.arm),
+            _ => format!("arm `{}` with {}", cell.arm, values.join(", ")),
+        }
+    }
+
     /// Checks that every cell describes a world.
     fn check_cells(&self, draft: &Draft<'_>) -> Result<(), ExperimentError> {
         for cell in &self.cells {
@@ -210,7 +223,12 @@ impl Experiment {
             let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
             if let Err(problem) = applied.and_then(|()| world::scenario(&root).map(drop)) {
                 let check = |root: &Table| world::scenario(root).map(drop);
-                return Err(draft.report(problem, &assignments, Some(self.describe(cell)), check));
+                return Err(draft.report(
+                    problem,
+                    &assignments,
+                    Some(format!("in {}", self.describe(cell))),
+                    check,
+                ));
             }
         }
         Ok(())
@@ -225,18 +243,6 @@ impl Experiment {
             axis.assignment(value.expect("a cell has a value of every axis of its arm"))
         });
         arm.set.iter().cloned().chain(axes).collect()
-    }
-
-    /// `cell` in words.
-    fn describe(&self, cell: &Cell) -> String {
-        let values = self.axes.iter().zip(&cell.values);
-        let values: Vec<String> = values
-            .filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)))
-            .collect();
-        match &values[..] {
-            [] => format!("in arm `{}`", cell.arm),
-            _ => format!("in arm `{}` with {}", cell.arm, values.join(", ")),
-        }
     }
 }
 

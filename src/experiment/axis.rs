@@ -46,6 +46,18 @@ impl AxisValue {
         }
     }
 
+    /// The value as JSON: a number, true or false, or a text.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self.form {
+            Form::Number => match self.text.parse::<i64>() {
+                Ok(number) => number.into(),
+                Err(_) => self.number().into(),
+            },
+            Form::Boolean => (self.text == "true").into(),
+            Form::Text => self.text.as_str().into(),
+        }
+    }
+
     /// The value as TOML.
     pub(super) fn to_toml(&self) -> Value {
         match self.form {
@@ -261,5 +273,11 @@ mod tests {
         let numbers: Vec<_> =
             values("[2, 0.5, \"1500ms\", \"x\", true]").iter().map(AxisValue::number).collect();
         assert_eq!(numbers, [Some(2.0), Some(0.5), Some(1.5), None, None]);
+    }
+
+    #[test]
+    fn values_keep_their_type_in_json() {
+        let json: Vec<_> = values("[2, 0.50, \"1500ms\", true]").iter().map(AxisValue::to_json).collect();
+        assert_eq!(json, [2.into(), 0.5.into(), "1500ms".into(), serde_json::Value::from(true)]);
     }
 }

@@ -122,7 +122,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// Help for `found`, which is none of `known`: the nearest of them, and what there is.
 pub(super) fn choice(found: &str, what: &str, known: &[&str]) -> String {
-    let near = nearest(found, known);
+    let near = nearest(found, known.iter().copied());
     let shown = if near.is_some() { 14 } else { 40 };
     let mut list = known.iter().take(shown).copied().collect::<Vec<_>>().join(", ");
     if known.len() > shown {
@@ -137,7 +137,8 @@ pub(super) fn choice(found: &str, what: &str, known: &[&str]) -> String {
 }
 
 /// The one of `known` that `found` may have been meant to be.
-fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
     let found = found.to_lowercase();
     let length = found.chars().count();
     let distances =
@@ -186,8 +187,8 @@ impl serde::de::Error for Problem {
             [only] => format!("write \"{only}\": this version supports no other"),
             _ => {
                 let full = full_names(known);
-                let near =
-                    nearest(found, known).and_then(|near| full.iter().find(|name| name.ends_with(near)));
+                let near = nearest(found, known.iter().copied());
+                let near = near.and_then(|near| full.iter().find(|name| name.ends_with(near)));
                 choice(near.copied().unwrap_or(found), "supported values", &full)
             }
         };
@@ -259,7 +260,7 @@ mod tests {
             ("", None),
         ] {
             let known = ["kind", "zone", "addresses", "connect_timeout"];
-            assert_eq!(nearest(found, &known), near, "{found}");
+            assert_eq!(nearest(found, known), near, "{found}");
         }
     }
 

@@ -1,7 +1,10 @@
 //! Thresholds: what a metric's mean over replications must keep to.
 
+use std::fmt;
+
 use serde::Deserialize;
 
+use super::Cell;
 use super::path::KeyPath;
 use super::plan::Arm;
 use super::problem::Problem;
@@ -18,6 +21,31 @@ pub struct Threshold {
     pub min: Option<f64>,
     /// The most that passes.
     pub max: Option<f64>,
+}
+
+impl Threshold {
+    /// Whether it judges `cell`.
+    pub fn applies_to(&self, cell: &Cell) -> bool {
+        self.arm.as_ref().is_none_or(|arm| *arm == cell.arm)
+    }
+
+    /// Whether a cell with this mean passes. One without a mean does not: nothing was measured.
+    pub fn holds(&self, mean: Option<f64>) -> bool {
+        let within = |mean| self.min.is_none_or(|min| min <= mean) && self.max.is_none_or(|max| mean <= max);
+        mean.is_some_and(within)
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.metric.name)?;
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => write!(f, " from {min} to {max}"),
+            (Some(min), None) => write!(f, " at least {min}"),
+            (None, Some(max)) => write!(f, " at most {max}"),
+            (None, None) => Ok(()),
+        }
+    }
 }
 
 /// `[[thresholds]]`

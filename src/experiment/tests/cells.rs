@@ -136,3 +136,30 @@ fn threads_can_share_an_experiment() {
     }
     shared(parse(super::SMALL).unwrap());
 }
+
+#[test]
+fn thresholds_judge_the_cells_of_their_arm() {
+    let text = format!("{}\n[[thresholds]]\nmetric = \"requests\"\nmin = 1\nmax = 5.5\n", super::SMALL);
+    let experiment = parse(&text).unwrap();
+    let [stay, all] = experiment.thresholds() else { panic!("two thresholds") };
+    let judged: Vec<bool> = experiment.cells().iter().map(|cell| stay.applies_to(cell)).collect();
+    assert_eq!(judged, [false, false, false, false, true, true]);
+    assert!(experiment.cells().iter().all(|cell| all.applies_to(cell)));
+    assert_eq!(
+        (stay.to_string(), all.to_string()),
+        ("failure_ratio at most 0.01".into(), "requests from 1 to 5.5".into())
+    );
+    let held: Vec<bool> =
+        [Some(1.0), Some(5.5), Some(0.9), Some(5.6), Some(f64::NAN), None].map(|mean| all.holds(mean)).into();
+    assert_eq!(held, [true, true, false, false, false, false]);
+}
+
+#[test]
+fn cells_in_words() {
+    let experiment = parse(super::SMALL).unwrap();
+    assert_eq!(
+        experiment.describe(&experiment.cells()[0]),
+        "arm `spill` with spillover_ratio = 0.25, addresses = 100"
+    );
+    assert_eq!(experiment.describe(&experiment.cells()[5]), "arm `stay` with addresses = 200");
+}
