@@ -10,7 +10,6 @@ use super::super::problem::{Problem, distinct};
 use super::zone_id;
 use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
 use crate::lb::zonal_affinity::Origin;
-use crate::sim::outcome::place_of;
 use crate::sim::scenario::{ClientGroup, Place};
 use crate::workload::{ArrivalSpec, ConnectionProfile};
 
@@ -118,20 +117,12 @@ pub(super) fn clients(
     for (index, client) in written.iter().enumerate() {
         let path = list().member(index);
         let (origin, place_name) = client.whereabouts(region, zones, &path)?;
-        let place = match origin {
-            Origin::Zone(zone) => place_of(zone),
-            Origin::Hybrid | Origin::OtherRegion => outside(&mut places, place_name),
-        };
+        let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
+        let outside = || Place { name: place_name.to_owned(), zone: None };
+        let place = known.unwrap_or_else(|| places.push(outside()));
         clients.push(client.group(place, origin));
     }
     Ok((places, clients))
-}
-
-/// The place called `name` outside the region.
-fn outside(places: &mut IdVec<PlaceId, Place>, name: &str) -> PlaceId {
-    let known =
-        places.pairs().find(|(_, place)| place.zone.is_none() && place.name == name).map(|(id, _)| id);
-    known.unwrap_or_else(|| places.push(Place { name: name.to_owned(), zone: None }))
 }
 
 impl Client {
