@@ -10,6 +10,8 @@ pub mod workload;
 
 pub mod sim;
 
+pub mod experiment;
+
 pub mod report;
 
 #[cfg(test)]

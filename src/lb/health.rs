@@ -92,13 +92,21 @@ impl Default for Probers {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthCheckSettings {
+    /// Default: TCP.
     r#type: ProbeType,
+    /// From the start of one probe to the start of the next. Default: 5 s.
     check_interval: CheckSeconds,
+    /// How long a probe waits. Default: 5 s.
     timeout: CheckSeconds,
+    /// Default: 2.
     healthy_threshold: Threshold,
+    /// Default: 2.
     unhealthy_threshold: Threshold,
+    /// Default: one, which decides alone, with a random phase.
     probers: Probers,
+    /// Default: UNHEALTHY.
     initial_state: InitialState,
+    /// From a change of health to its effect. Default: 0 s.
     propagation_delay: SimDuration,
 }
 

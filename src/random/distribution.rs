@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 
 use rand::Rng;
 use rand_distr::Distribution as _;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::portable::Portable;
 use super::ziggurat::{exponential, open_unit};
@@ -16,7 +16,7 @@ use crate::time::SimDuration;
 /// What a distribution is of.
 pub trait Quantity: Copy {
     /// How the experiment file writes one value of it.
-    type Written: DeserializeOwned + Copy;
+    type Written: DeserializeOwned + Serialize + Copy + std::fmt::Debug + PartialEq;
     /// A written value in the unit of the draws.
     fn unit_value(written: Self::Written) -> f64;
     /// The quantity nearest to a draw.
@@ -63,24 +63,45 @@ impl Quantity for Count {
 }
 
 /// The forms that the experiment file may write, with their parameters.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Form<V> {
     Constant(V),
-    Uniform { low: V, high: V },
-    Exponential { mean: V },
-    Lognormal { median: V, sigma: f64 },
-    Gamma { mean: V, shape: f64 },
-    Weibull { scale: V, shape: f64 },
-    Pareto { scale: V, shape: f64, max: Option<V> },
-    Geometric { mean: f64 },
+    Uniform {
+        low: V,
+        high: V,
+    },
+    Exponential {
+        mean: V,
+    },
+    Lognormal {
+        median: V,
+        sigma: f64,
+    },
+    Gamma {
+        mean: V,
+        shape: f64,
+    },
+    Weibull {
+        scale: V,
+        shape: f64,
+    },
+    Pareto {
+        scale: V,
+        shape: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max: Option<V>,
+    },
+    Geometric {
+        mean: f64,
+    },
 }
 
 /// Why parameters make no distribution.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DistributionError {
     /// A parameter that must be above zero is not.
-    #[error("{form} needs {parameter} above 0, but it is {value}")]
+    #[error("{form} needs {parameter} above 0, but it is {value}; write a {parameter} above 0")]
     NotPositive {
         /// The form of the distribution.
         form: &'static str,
@@ -90,7 +111,9 @@ pub enum DistributionError {
         value: f64,
     },
     /// A parameter is below zero, infinite or not a number.
-    #[error("{form} needs a finite {parameter} of 0 or more, but it is {value}")]
+    #[error(
+        "{form} needs a finite {parameter} of 0 or more, but it is {value}; write a {parameter} of 0 or more"
+    )]
     Negative {
         /// The form of the distribution.
         form: &'static str,
@@ -141,7 +164,8 @@ enum Law {
 
 /// A distribution of `Q`, with checked parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Distribution<Q> {
+pub struct Distribution<Q: Quantity> {
+    form: Form<Q::Written>,
     law: Law,
     mean: f64,
     quantity: PhantomData<fn() -> Q>,
@@ -150,8 +174,8 @@ pub struct Distribution<Q> {
 impl<Q: Quantity> Distribution<Q> {
     /// The distribution that always gives `value`.
     pub fn constant(value: Q::Written) -> Self {
-        let value = Q::unit_value(value);
-        Self { law: Law::Constant(value), mean: value, quantity: PhantomData }
+        let mean = Q::unit_value(value);
+        Self { form: Form::Constant(value), law: Law::Constant(mean), mean, quantity: PhantomData }
     }
 
     /// The exponential distribution of mean `mean`.
@@ -220,7 +244,14 @@ impl<Q: Quantity> Distribution<Q> {
             }
             Form::Geometric { mean } => geometric(mean)?,
         };
-        Ok(Self { law, mean, quantity: PhantomData })
+        Ok(Self { form, law, mean, quantity: PhantomData })
+    }
+}
+
+/// Writes it as the experiment file does.
+impl<Q: Quantity> Serialize for Distribution<Q> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.form.serialize(serializer)
     }
 }
 
@@ -364,6 +395,20 @@ mod tests {
             moments.mean(),
             law.mean()
         );
+    }
+
+    #[test]
+    fn distributions_survive_writing() {
+        for text in [
+            r#"{ constant = "5ms" }"#,
+            r#"{ lognormal = { median = "70us", sigma = 0.4 } }"#,
+            r#"{ pareto = { scale = "1ms", shape = 1.2 } }"#,
+            r#"{ pareto = { scale = "1ms", shape = 1.2, max = "1s" } }"#,
+        ] {
+            let law: Distribution<SimDuration> = read(text).unwrap();
+            let written = law.serialize(toml_edit::ser::ValueSerializer::new()).unwrap().to_string();
+            assert_eq!(written, text);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::backend::{Backend, Role};
@@ -96,9 +96,9 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
-    /// A GiB from one zone to another, in each direction (COST-1).
+    /// A GiB from one zone to another, in each direction (COST-1). Default: 0.01.
     pub inter_zone_per_gib: Price,
-    /// A GiB from client to backend through the load balancer (COST-2).
+    /// A GiB from client to backend through the load balancer (COST-2). Default: 0.008.
     pub processing_per_gib: Price,
 }
 
@@ -144,14 +144,26 @@ pub struct Group {
 /// How a backend serves requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Server {
-    /// How many requests it serves at a time.
+    /// How many requests it serves at a time. Default: 16.
     pub workers: Workers,
     /// Requests that may wait beside those in service; one more is refused. Without meaning for unlimited workers.
+    /// Default: 1024.
     pub queue_limit: u32,
-    /// How long a worker takes for a request.
+    /// How long a worker takes for a request. Default: exponential with mean 5 ms.
     pub service_time: Distribution<SimDuration>,
-    /// How it fails by itself, if it does.
+    /// How it fails by itself, if it does. Default: not at all.
     pub failures: Option<Failures>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            workers: Workers::Limited(NonZeroU32::new(16).expect("above 0")),
+            queue_limit: 1024,
+            service_time: Distribution::exponential(SimDuration::from_millis(5)).expect("a positive mean"),
+            failures: None,
+        }
+    }
 }
 
 /// How many requests a backend serves at a time.
@@ -171,11 +183,11 @@ impl<'de> Deserialize<'de> for Workers {
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a whole number of workers, 1 or more, or \"unlimited\"")
             }
-            fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Workers, E> {
-                let count = u32::try_from(count).ok().and_then(NonZeroU32::new);
+            fn visit_i64<E: serde::de::Error>(self, written: i64) -> Result<Workers, E> {
+                let count = u32::try_from(written).ok().and_then(NonZeroU32::new);
                 count
                     .map(Workers::Limited)
-                    .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Other("that"), &self))
+                    .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(written), &self))
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Workers, E> {
                 if text == "unlimited" {
@@ -189,20 +201,30 @@ impl<'de> Deserialize<'de> for Workers {
 }
 
 /// Alternating times up and down, independent of everything else (an alternating renewal process).
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Failures {
-    /// From the start, or the last repair, to the next failure.
+    /// From the start, or the last repair, to the next failure. Default: exponential with mean 6 h.
     pub time_to_failure: Distribution<SimDuration>,
-    /// From the failure to its repair.
+    /// From the failure to its repair. Default: exponential with mean 10 min.
     pub time_to_repair: Distribution<SimDuration>,
-    /// What a failed backend does.
-    #[serde(default)]
+    /// What a failed backend does. Default: silent.
     pub mode: FailureMode,
 }
 
+impl Default for Failures {
+    fn default() -> Self {
+        let exponential = |mean| Distribution::exponential(mean).expect("a positive mean");
+        Self {
+            time_to_failure: exponential(SimDuration::from_secs(6 * 3600)),
+            time_to_repair: exponential(SimDuration::from_secs(600)),
+            mode: FailureMode::Silent,
+        }
+    }
+}
+
 /// What a backend that is down does with packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureMode {
     /// Nothing: whoever waits for an answer waits until a timeout. Its connections are lost.

@@ -1,21 +1,21 @@
 //! What one connection carries.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::random::{Bytes, Count, Distribution};
 use crate::time::SimDuration;
 
 /// Requests, pauses and sizes of a client group's connections.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConnectionProfile {
-    /// How many requests a connection makes, one after the other.
+    /// How many requests a connection makes, one after the other. Default: geometric with mean 3.
     pub requests: Distribution<Count>,
-    /// From a response to the next request.
+    /// From a response to the next request. Default: exponential with mean 200 ms.
     pub think_time: Distribution<SimDuration>,
-    /// Bytes from client to backend, a request.
+    /// Bytes from client to backend, a request. Default: 2048.
     pub request_bytes: Distribution<Bytes>,
-    /// Bytes from backend to client, a request.
+    /// Bytes from backend to client, a request. Default: lognormal with median 16384, sigma 1.
     pub response_bytes: Distribution<Bytes>,
 }
 

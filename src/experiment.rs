@@ -1,0 +1,278 @@
+//! The experiment file: one TOML document that describes a world, and what is compared in it.
+//!
+//! Reading goes one way: text, TOML tree (`draft`), overrides of the command line (`assignment`), arms and
+//! axes (`plan`), cells. Each cell is the tree with its arm's and its axes' values, read (`reader`) into the
+//! types of the model and resolved (`world`). All cells are checked when the file is read, so that nothing can
+//! fail later.
+//!
+//! # Paths
+//! A path names a key by dots, as a dotted TOML key does; a member of a list goes by its `name` or `group`
+//! (`clients.web-a.addresses`, `backend_service.backends.ig-a.size`), and in lists without names by its number
+//! from 0 (`faults.0.at`, `network.links.0.rtt`, `thresholds.0.max`). A path may name any key that the file may
+//! have, whether it has it or not. A part with other characters than letters, digits, `-` and `_` is quoted:
+//! `arms.spill.sweep."server.workers"`. A table that is set as a whole is replaced, not merged.
+//!
+//! # Precedence
+//! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes.
+//!
+//! # Errors
+//! There is one kind of problem, with the path of the key that it is about (`problem`). `draft` finds out
+//! which line or which override is to blame, and `error` shows it.
+
+mod assignment;
+mod axis;
+mod bounded;
+mod column;
+mod decimal;
+mod draft;
+mod error;
+mod node;
+mod path;
+mod plan;
+mod problem;
+mod reader;
+mod threshold;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use toml_edit::Table;
+
+use crate::sim::scenario::Scenario;
+use assignment::Assignment;
+pub use axis::AxisValue;
+use draft::Draft;
+pub use error::ExperimentError;
+use error::{Place, Report};
+use path::{NamePath, dotted};
+use plan::{Arm, Plan};
+pub use problem::nearest;
+pub use threshold::Threshold;
+
+/// The experiment that runs when no file is named.
+pub const QUICKSTART: &str = include_str!("../experiments/quickstart.toml");
+
+/// The text of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What errors call it: the path of the file.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What the command line says about an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Paths and values of `--set`. A value that is not TOML is taken as text, so that `5s` needs no quotes.
+    pub set: Vec<(String, String)>,
+    /// The value of `--seed`.
+    pub seed: Option<u64>,
+    /// The value of `--replications`.
+    pub replications: Option<u32>,
+}
+
+/// A quantity that varies from cell to cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// The name of its column in results: the shortest tail of the path that nothing else is called.
+    pub column: String,
+    /// The path of the key that it sets.
+    pub path: String,
+}
+
+/// One arm with one value of each of its axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Its number, from 0: arms outermost, then the arm's own axes, then the shared ones, the last one fastest.
+    pub index: usize,
+    /// The name of its arm.
+    pub arm: String,
+    /// Its value of every axis of the experiment; absent if its arm does not have the axis.
+    pub values: Vec<Option<AxisValue>>,
+    arm_index: usize,
+}
+
+/// An experiment of which every cell is known to be right.
+#[derive(Debug)]
+pub struct Experiment {
+    plan: Plan,
+    axes: Vec<Axis>,
+    /// The paths of `axes`.
+    paths: Vec<NamePath>,
+    cells: Vec<Cell>,
+    /// The file with the overrides of the command line, without what cells do not depend on.
+    base: Table,
+    document: String,
+}
+
+impl Experiment {
+    /// Reads the experiment in the file at `path`.
+    ///
+    /// # Errors
+    /// If the file can't be read, or is no experiment.
+    pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ExperimentError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(Source { name, text }, overrides),
+            Err(error) => Err(ExperimentError::new(Report {
+                title: format!("`{name}` can't be read: {error}"),
+                source: Source { name, text: String::new() },
+                place: Place::File,
+                context: None,
+                help: Some("name an experiment file, a text in TOML".to_owned()),
+            })),
+        }
+    }
+
+    /// Reads the experiment in `source`, and checks every cell of it.
+    ///
+    /// # Errors
+    /// If it is no experiment.
+    pub fn parse(source: Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
+        let draft = Draft::new(&source, overrides)?;
+        let document = draft.document()?;
+        let plan = plan::plan(&document)
+            .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
+        let paths = axis_paths(&plan.arms);
+        let columns = column::columns(&paths);
+        let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
+        let mut base = document.as_table().clone();
+        plan::KEYS.into_iter().for_each(|key| drop(base.remove(key)));
+        let experiment = Self {
+            cells: cells(&plan.arms, &paths),
+            axes: paths.iter().zip(columns).map(axis).collect(),
+            document: document.to_string(),
+            plan,
+            paths,
+            base,
+        };
+        experiment.check_cells(&draft)?;
+        Ok(experiment)
+    }
+
+    /// Its name, which a folder can have.
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// The question that it asks; may be empty.
+    pub fn description(&self) -> &str {
+        &self.plan.description
+    }
+
+    /// The root of all randomness.
+    pub fn seed(&self) -> u64 {
+        self.plan.seed
+    }
+
+    /// How often each cell is run.
+    pub fn replications(&self) -> u32 {
+        self.plan.replications
+    }
+
+    /// The axes of all arms, in order of first appearance.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// The cells in order.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// What the results are judged by.
+    pub fn thresholds(&self) -> &[Threshold] {
+        &self.plan.thresholds
+    }
+
+    /// The text of the file with the overrides of the command line, comments kept. It is the same experiment.
+    pub fn document(&self) -> &str {
+        &self.document
+    }
+
+    /// What `cell` simulates.
+    pub fn scenario(&self, cell: &Cell) -> Scenario {
+        let mut root = self.base.clone();
+        let assignments = self.assignments(cell);
+        let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
+        let scenario = applied.and_then(|()| world::scenario(&root));
+        scenario.expect("every cell was checked when the experiment was read")
+    }
+
+    /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
+    pub fn describe(&self, cell: &Cell) -> String {
+        let values = self.axes.iter().zip(&cell.values);
+        let values: Vec<String> = values
+            .filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)))
+            .collect();
+        match &values[..] {
+            [] => format!("arm `{}`", cell.arm),
+            _ => format!("arm `{}` with {}", cell.arm, values.join(", ")),
+        }
+    }
+
+    /// Checks that every cell describes a world.
+    fn check_cells(&self, draft: &Draft<'_>) -> Result<(), ExperimentError> {
+        for cell in &self.cells {
+            let mut root = self.base.clone();
+            let assignments = self.assignments(cell);
+            let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
+            if let Err(problem) = applied.and_then(|()| world::scenario(&root).map(drop)) {
+                let check = |root: &Table| world::scenario(root).map(drop);
+                return Err(draft.report(
+                    problem,
+                    &assignments,
+                    Some(format!("in {}", self.describe(cell))),
+                    check,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the arm and the axes of `cell` set, in order.
+    fn assignments(&self, cell: &Cell) -> Vec<Assignment> {
+        let arm = &self.plan.arms[cell.arm_index];
+        let axes = arm.axes.iter().map(|axis| {
+            let column = self.paths.iter().position(|path| *path == axis.path);
+            let value = column.and_then(|column| cell.values[column].as_ref());
+            axis.assignment(value.expect("a cell has a value of every axis of its arm"))
+        });
+        arm.set.iter().cloned().chain(axes).collect()
+    }
+}
+
+/// The paths of all axes, in order of first appearance.
+fn axis_paths(arms: &[Arm]) -> Vec<NamePath> {
+    let mut paths: Vec<NamePath> = Vec::new();
+    for axis in arms.iter().flat_map(|arm| &arm.axes) {
+        if !paths.contains(&axis.path) {
+            paths.push(axis.path.clone());
+        }
+    }
+    paths
+}
+
+/// All cells, of an experiment with axes of these `paths`.
+fn cells(arms: &[Arm], paths: &[NamePath]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (arm_index, arm) in arms.iter().enumerate() {
+        for combination in arm.combinations() {
+            let value = |path: &NamePath| {
+                let position = arm.axes.iter().position(|axis| axis.path == *path)?;
+                Some(combination[position].clone())
+            };
+            cells.push(Cell {
+                index: cells.len(),
+                arm: arm.name.clone(),
+                values: paths.iter().map(value).collect(),
+                arm_index,
+            });
+        }
+    }
+    cells
+}

@@ -1,0 +1,283 @@
+//! The values of a sweep axis: a list, or a range in exact decimals.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+use toml_edit::Value;
+
+use super::decimal::Decimal;
+use super::node::Node;
+use super::path::KeyPath;
+use super::problem::{Problem, shown};
+use super::reader::read;
+use crate::time::SimDuration;
+
+/// The most values of one axis.
+const VALUES_MAX: usize = 10_000;
+
+/// One value of an axis, shown as the file writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AxisValue {
+    text: String,
+    form: Form,
+}
+
+/// What a value is in TOML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Number,
+    Boolean,
+    Text,
+}
+
+impl AxisValue {
+    /// The value as a cell of a table: `0.15`, `200`, `100ms`, `true`.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The value as a number, durations in seconds; absent if it is neither.
+    pub fn number(&self) -> Option<f64> {
+        match self.form {
+            Form::Number => self.text.parse().ok(),
+            Form::Boolean => None,
+            Form::Text => self.text.parse().ok().map(SimDuration::as_secs_f64),
+        }
+    }
+
+    /// The value as JSON: a number, true or false, or a text.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self.form {
+            Form::Number => match self.text.parse::<i64>() {
+                Ok(number) => number.into(),
+                Err(_) => self.number().into(),
+            },
+            Form::Boolean => (self.text == "true").into(),
+            Form::Text => self.text.as_str().into(),
+        }
+    }
+
+    /// The value as TOML.
+    pub(super) fn to_toml(&self) -> Value {
+        match self.form {
+            Form::Number => self.text.parse().expect("numbers are kept as TOML has them"),
+            Form::Boolean => Value::from(self.text == "true"),
+            Form::Text => Value::from(self.text.as_str()),
+        }
+    }
+
+    fn new(form: Form, text: impl Into<String>) -> Self {
+        Self { text: text.into(), form }
+    }
+
+    /// A listed value; `None` if it is a table, a list or a date.
+    fn listed(node: Node<'_>) -> Option<Self> {
+        let Node::Scalar(value) = node else { return None };
+        match value {
+            Value::String(text) => Some(Self::new(Form::Text, text.value())),
+            Value::Boolean(value) => Some(Self::new(Form::Boolean, value.value().to_string())),
+            Value::Integer(number) => Some(Self::new(Form::Number, number.value().to_string())),
+            Value::Float(number) => {
+                let written = number.display_repr();
+                let plain = written.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte));
+                let text = if plain { written.into_owned() } else { format!("{:?}", number.value()) };
+                number.value().is_finite().then(|| Self::new(Form::Number, text))
+            }
+            Value::Datetime(_) | Value::Array(_) | Value::InlineTable(_) => None,
+        }
+    }
+
+    /// A text that two values share if and only if they are equal.
+    fn canonical(&self) -> String {
+        match (self.form, self.text.parse::<SimDuration>()) {
+            (Form::Text, Ok(duration)) => format!("{duration} of time"),
+            (Form::Number, _) if self.text.parse::<i64>().is_ok() => self.text.clone(),
+            (Form::Number, _) => self.number().map_or_else(String::new, |number| number.to_string()),
+            _ => format!("text {}", self.text),
+        }
+    }
+}
+
+impl fmt::Display for AxisValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The values of the axis that `node`, at `path`, describes: at least one, each once.
+pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
+    let values = match node.members() {
+        Some(members) => listed(&members, path)?,
+        None => ranged(node, path)?,
+    };
+    let mut seen = BTreeSet::new();
+    match values.iter().position(|value| !seen.insert(value.canonical())) {
+        None => Ok(values),
+        Some(index) => {
+            let what = format!("has the value {} twice", values[index]);
+            Err(Problem::that(path.clone().member(index), what, "leave one of the two out"))
+        }
+    }
+}
+
+fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
+    if members.is_empty() {
+        return Err(Problem::that(path.clone(), "is empty", "list at least one value"));
+    }
+    check_count(members.len() as i128, path)?;
+    let values = members.iter().enumerate().map(|(index, member)| {
+        AxisValue::listed(*member).ok_or_else(|| {
+            let what = format!("can't be {}", shown(member.found()));
+            Problem::that(path.clone().member(index), what, "list finite numbers, texts, true or false")
+        })
+    });
+    values.collect()
+}
+
+fn check_count(count: i128, path: &KeyPath) -> Result<(), Problem> {
+    if count > VALUES_MAX as i128 {
+        let what = format!("has {count} values");
+        return Err(Problem::that(path.clone(), what, format!("an axis has at most {VALUES_MAX}")));
+    }
+    Ok(())
+}
+
+/// `{ from, to, step }`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range {
+    from: Bound,
+    to: Bound,
+    step: Bound,
+}
+
+/// An end of a range, or its step.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    Integer(i64),
+    Float(f64),
+    Duration(SimDuration),
+}
+
+impl<'de> Deserialize<'de> for Bound {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl serde::de::Visitor<'_> for Written {
+            type Value = Bound;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a duration such as \"5s\"")
+            }
+            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Bound, E> {
+                Ok(Bound::Integer(value))
+            }
+            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Bound, E> {
+                Ok(Bound::Float(value))
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Bound, E> {
+                text.parse().map(Bound::Duration).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl Bound {
+    /// It as a decimal number, a duration in nanoseconds; `None` if it has too many digits.
+    fn decimal(self) -> Option<Decimal> {
+        match self {
+            Self::Integer(value) => Some(Decimal::from(i128::from(value))),
+            // The shortest text that reads back as this number is what was written, if that had 15 digits or fewer.
+            Self::Float(value) => Decimal::parse(&value.to_string()),
+            Self::Duration(value) => Some(Decimal::from(i128::from(value.as_nanos()))),
+        }
+    }
+}
+
+fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
+    if node.as_table().is_none() {
+        let what = format!("can't be {}", shown(node.found()));
+        let help = "write a list of values, or { from = 0.0, to = 1.0, step = 0.1 }";
+        return Err(Problem::that(path.clone(), what, help));
+    }
+    if node.entries().all(|(_, value)| matches!(value, Node::Table(_) | Node::Inline(_))) {
+        let help = "put the whole path in quotes, such as \"clients.web-a.addresses\" = [100, 200]";
+        return Err(Problem::that(path.clone(), "is a table without from, to and step", help));
+    }
+    let Range { from, to, step } = read(node, path)?;
+    let form: fn(Decimal) -> AxisValue = match (from, to, step) {
+        (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
+            let nanos = value.to_integer().and_then(|nanos| u64::try_from(nanos).ok());
+            let nanos = nanos.expect("between two durations");
+            AxisValue::new(Form::Text, SimDuration::from_nanos(nanos).to_string())
+        },
+        (Bound::Integer(_), Bound::Integer(_), Bound::Integer(_)) => {
+            |value| AxisValue::new(Form::Number, value.to_string())
+        }
+        (Bound::Duration(_), ..) | (_, Bound::Duration(_), _) | (.., Bound::Duration(_)) => {
+            let help = "write all of from, to and step as durations, or all as numbers";
+            return Err(Problem::that(path.clone(), "mixes numbers and durations", help));
+        }
+        _ => |value| AxisValue::new(Form::Number, value.to_float_string()),
+    };
+    let decimal = |key, bound: Bound| {
+        let help = "write at most 15 digits, none of them beyond 1e-15";
+        bound.decimal().ok_or_else(|| Problem::that(path.clone().key(key), "is too long a number", help))
+    };
+    let (from, to, step) = (decimal("from", from)?, decimal("to", to)?, decimal("step", step)?);
+    let Some(steps) = Decimal::steps(from, to, step) else {
+        let help = if step.is_zero() {
+            "write a step other than 0"
+        } else {
+            "turn its sign round, or swap from and to"
+        };
+        return Err(Problem::that(path.clone().key("step"), "never leads from `from` to `to`", help));
+    };
+    check_count(steps + 1, path)?;
+    Ok((0..=steps).map(|index| form(from.plus(step, index))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use toml_edit::DocumentMut;
+
+    use super::*;
+
+    fn values(axis: &str) -> Vec<AxisValue> {
+        let document: DocumentMut = format!("axis = {axis}").parse().unwrap();
+        axis_values(Node::of_item(&document["axis"]).unwrap(), &KeyPath::default()).unwrap()
+    }
+
+    #[test]
+    fn values_are_shown_as_written() {
+        for (axis, texts) in [
+            ("[100.0, 2e2, 0.50, 1_000]", vec!["100.0", "200.0", "0.50", "1000"]),
+            ("[\"100ms\", \"1h30m\", \"ZONAL\"]", vec!["100ms", "1h30m", "ZONAL"]),
+            ("[true, false]", vec!["true", "false"]),
+            ("{ from = 100, to = 300, step = 100 }", vec!["100", "200", "300"]),
+            ("{ from = 0, to = 1, step = 0.5 }", vec!["0.0", "0.5", "1.0"]),
+            ("{ from = 1.0, to = 0.7, step = -0.2 }", vec!["1.0", "0.8"]),
+            ("{ from = \"500ms\", to = \"1.5s\", step = \"500ms\" }", vec!["500ms", "1s", "1.5s"]),
+            ("[9007199254740992, 9007199254740993]", vec!["9007199254740992", "9007199254740993"]),
+        ] {
+            let values = values(axis);
+            assert_eq!(values.iter().map(AxisValue::as_str).collect::<Vec<_>>(), texts, "{axis}");
+            for value in &values {
+                assert_eq!(value.to_toml().to_string().trim_matches('"'), value.as_str(), "{axis}");
+            }
+        }
+    }
+
+    #[test]
+    fn durations_and_numbers_have_a_number() {
+        let numbers: Vec<_> =
+            values("[2, 0.5, \"1500ms\", \"x\", true]").iter().map(AxisValue::number).collect();
+        assert_eq!(numbers, [Some(2.0), Some(0.5), Some(1.5), None, None]);
+    }
+
+    #[test]
+    fn values_keep_their_type_in_json() {
+        let json: Vec<_> = values("[2, 0.50, \"1500ms\", true]").iter().map(AxisValue::to_json).collect();
+        assert_eq!(json, [2.into(), 0.5.into(), "1500ms".into(), serde_json::Value::from(true)]);
+    }
+}

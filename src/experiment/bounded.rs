@@ -1,0 +1,118 @@
+//! Values with a range or a form of their own, so that one outside of it can't be held.
+
+use std::fmt;
+
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::time::SimDuration;
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whole<const MIN: u32, const MAX: u32>(u32);
+
+impl<const MIN: u32, const MAX: u32> Whole<MIN, MAX> {
+    /// The number `value`, which is known where it is written.
+    pub(super) const fn new(value: u32) -> Self {
+        assert!(MIN <= value && value <= MAX, "a value in range");
+        Self(value)
+    }
+
+    /// The number.
+    pub(super) fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Whole<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written<const MIN: u32, const MAX: u32>;
+        impl<const MIN: u32, const MAX: u32> Visitor<'_> for Written<MIN, MAX> {
+            type Value = Whole<MIN, MAX>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from {MIN} to {MAX}")
+            }
+            fn visit_i64<E: Error>(self, written: i64) -> Result<Self::Value, E> {
+                let value = u32::try_from(written).ok().filter(|value| (MIN..=MAX).contains(value));
+                value.map(Whole).ok_or_else(|| E::invalid_value(Unexpected::Signed(written), &self))
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+/// A duration above zero and of at most ten years.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "SimDuration")]
+pub(super) struct Span(SimDuration);
+
+/// A duration that spans nothing, or too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is out of range; write a duration above 0s and of at most {years} (ten years)", years = Span::LONGEST)]
+pub(super) struct NotASpan(SimDuration);
+
+impl Span {
+    /// Ten years: sums of a few such durations are still within simulated time.
+    pub(super) const LONGEST: SimDuration = SimDuration::from_secs(3650 * 86_400);
+
+    /// `secs` seconds, known where they are written.
+    pub(super) const fn from_secs(secs: u64) -> Self {
+        assert!(secs > 0 && secs <= 3650 * 86_400, "a value in range");
+        Self(SimDuration::from_secs(secs))
+    }
+
+    /// The duration.
+    pub(super) fn get(self) -> SimDuration {
+        self.0
+    }
+}
+
+impl TryFrom<SimDuration> for Span {
+    type Error = NotASpan;
+    fn try_from(value: SimDuration) -> Result<Self, NotASpan> {
+        if value.is_zero() || value > Self::LONGEST { Err(NotASpan(value)) } else { Ok(Self(value)) }
+    }
+}
+
+/// The name of a group, a client group, an arm, a zone or a region.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Name(String);
+
+/// A text that is no name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NotAName {
+    /// Nothing, or nothing that could be seen.
+    #[error("the name is empty; write at least one character")]
+    Empty,
+    /// A character that separates names, or that can't be seen.
+    #[error("{0:?} is not a name; leave out commas, control characters and spaces at the ends")]
+    Character(String),
+}
+
+impl Name {
+    /// The name.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Name {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = NotAName;
+    fn try_from(name: String) -> Result<Self, NotAName> {
+        if name.is_empty() {
+            return Err(NotAName::Empty);
+        }
+        // Commands take lists of names with commas between them.
+        if name.trim() != name || name.contains(|c: char| c == ',' || c.is_control()) {
+            return Err(NotAName::Character(name));
+        }
+        Ok(Self(name))
+    }
+}

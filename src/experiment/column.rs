@@ -1,0 +1,90 @@
+//! Names of axis columns: the shortest tail of an axis's path that nothing else in the results is called.
+
+use super::path::{NamePath, dotted};
+use crate::sim::metric::Metric;
+
+/// The columns of all results files that are neither axes nor metrics.
+const FIXED: [&str; 42] = [
+    "cell",
+    "arm",
+    "replication",
+    "seed",
+    "metric",
+    "unit",
+    "n",
+    "mean",
+    "std_dev",
+    "ci_low",
+    "ci_high",
+    "confidence",
+    "client",
+    "client_zone",
+    "backend_zone",
+    "connections",
+    "failed_connections",
+    "requests",
+    "request_bytes",
+    "response_bytes",
+    "kind",
+    "count",
+    "mean_ms",
+    "p50_ms",
+    "p90_ms",
+    "p99_ms",
+    "p999_ms",
+    "max_ms",
+    "backend",
+    "group",
+    "zone",
+    "load_multiple",
+    "utilization",
+    "peak_active",
+    "unhealthy_s",
+    "outcome",
+    "time_s",
+    "connections_per_s",
+    "failed_per_s",
+    "connect_p99_ms",
+    "healthy_backends",
+    "active_connections",
+];
+
+/// The column of each of the axes `paths`, which differ from each other.
+pub(super) fn columns(paths: &[NamePath]) -> Vec<String> {
+    let is_tail_of_another = |path: &NamePath, tail: &[String]| {
+        paths.iter().any(|other| other != path && other.parts().ends_with(tail))
+    };
+    let column = |path: &NamePath| {
+        let parts = path.parts();
+        let tails = (0..parts.len()).rev().map(|start| &parts[start..]);
+        let taken = |name: &str| FIXED.contains(&name) || Metric::find(name).is_some();
+        let mut free =
+            tails.filter(|tail| !is_tail_of_another(path, tail)).map(dotted).filter(|name| !taken(name));
+        free.next().unwrap_or_else(|| dotted(parts))
+    };
+    paths.iter().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_the_shortest_free_tails() {
+        for (paths, names) in [
+            (vec!["backend_service.zonal_affinity.spillover_ratio"], vec!["spillover_ratio"]),
+            (
+                vec!["clients.web-a.arrivals.poisson.rate", "clients.web-b.arrivals.poisson.rate"],
+                vec!["web-a.arrivals.poisson.rate", "web-b.arrivals.poisson.rate"],
+            ),
+            (vec!["a.timeout", "b.timeout", "a.size"], vec!["a.timeout", "b.timeout", "size"]),
+            (vec!["backend_service.backends.ig-a.zone"], vec!["ig-a.zone"]),
+            (vec!["clients.web-a.kind", "x.requests"], vec!["web-a.kind", "x.requests"]),
+            (vec!["a.b", "b"], vec!["a.b", "b"]),
+            (vec!["clients.\"web a\".zone"], vec!["\"web a\".zone"]),
+        ] {
+            let paths: Vec<NamePath> = paths.iter().map(|path| NamePath::parse(path).unwrap()).collect();
+            assert_eq!(columns(&paths), names);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Exact decimal numbers, so that the third step of 0.05 is 0.15 and not 0.15000000000000002.
+
+use std::fmt;
+
+/// The most decimal places, and the most digits before the point.
+const DIGITS_MAX: usize = 15;
+
+/// A number of at most 15 digits before the point and 15 after it, before it is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decimal {
+    /// The number times 10 to the power of `places`.
+    scaled: i128,
+    places: u32,
+}
+
+impl From<i128> for Decimal {
+    fn from(value: i128) -> Self {
+        Self { scaled: value, places: 0 }
+    }
+}
+
+impl Decimal {
+    /// Reads digits with an optional sign and point; `None` if there are other characters, or too many digits.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        if whole.len() > DIGITS_MAX + 1 || fraction.len() > DIGITS_MAX {
+            return None;
+        }
+        let scaled = format!("{whole}{fraction}").parse().ok()?;
+        Some(Self { scaled, places: fraction.len() as u32 })
+    }
+
+    /// How many whole steps of `step` lead from `from` towards `to`, and not beyond it; `None` if they lead away.
+    pub(super) fn steps(from: Self, to: Self, step: Self) -> Option<i128> {
+        let places = from.places.max(to.places).max(step.places);
+        let (from, to, step) = (from.at(places), to.at(places), step.at(places));
+        if from == to && step != 0 {
+            return Some(0);
+        }
+        (to - from).checked_div(step).filter(|_| (to > from) == (step > 0))
+    }
+
+    /// It and `count` times `step`.
+    pub(super) fn plus(self, step: Self, count: i128) -> Self {
+        let places = self.places.max(step.places);
+        Self { scaled: self.at(places) + step.at(places) * count, places }
+    }
+
+    /// Whether it is 0.
+    pub(super) fn is_zero(self) -> bool {
+        self.scaled == 0
+    }
+
+    /// It as an integer, if it is one without decimal places.
+    pub(super) fn to_integer(self) -> Option<i128> {
+        (self.places == 0).then_some(self.scaled)
+    }
+
+    /// It without needless zeros, but with a point: `0.15`, `0.0`, `200.0`.
+    pub(super) fn to_float_string(self) -> String {
+        let text = self.to_string();
+        let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
+        match (text.ends_with('.'), text.contains('.')) {
+            (true, _) => format!("{text}0"),
+            (false, true) => text.to_owned(),
+            (false, false) => format!("{text}.0"),
+        }
+    }
+
+    /// It scaled to `places` decimal places, at least its own.
+    fn at(self, places: u32) -> i128 {
+        self.scaled * 10_i128.pow(places - self.places)
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.scaled < 0 { "-" } else { "" };
+        let unit = 10_u128.pow(self.places);
+        let magnitude = self.scaled.unsigned_abs();
+        write!(f, "{sign}{}", magnitude / unit)?;
+        if self.places > 0 {
+            write!(f, ".{:0width$}", magnitude % unit, width = self.places as usize)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn range(from: &str, to: &str, step: &str) -> Option<Vec<String>> {
+        let read = |text| Decimal::parse(text).unwrap();
+        let (from, to, step) = (read(from), read(to), read(step));
+        let steps = Decimal::steps(from, to, step)?;
+        Some((0..=steps).map(|index| from.plus(step, index).to_float_string()).collect())
+    }
+
+    #[test]
+    fn ranges_are_exact() {
+        let twentieths = range("0.0", "1.0", "0.05").unwrap();
+        assert_eq!(twentieths.len(), 21);
+        assert_eq!(twentieths[..4], ["0.0", "0.05", "0.1", "0.15"]);
+        assert_eq!(twentieths[20], "1.0");
+        assert_eq!(range("0", "1", "0.3").unwrap(), ["0.0", "0.3", "0.6", "0.9"]);
+        assert_eq!(range("1.0", "0.8", "-0.1").unwrap(), ["1.0", "0.9", "0.8"]);
+        assert_eq!(range("-0.1", "0.1", "0.1").unwrap(), ["-0.1", "0.0", "0.1"]);
+        assert_eq!(range("2.5", "2.5", "1").unwrap(), ["2.5"]);
+        assert_eq!(range("100", "300", "100").unwrap(), ["100.0", "200.0", "300.0"]);
+        for (from, to, step) in [("0", "1", "0"), ("0", "1", "-0.1"), ("1", "0", "0.1"), ("1", "1", "0")] {
+            assert_eq!(range(from, to, step), None, "{from} {to} {step}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_short_decimal_is_refused() {
+        for text in
+            ["", ".", "-", "1e5", "inf", "NaN", "1.2.3", "0.1234567890123456", "12345678901234567", "1.-5"]
+        {
+            assert_eq!(Decimal::parse(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        /// The value at index i is the rational number from + i * step, in lowest terms of tens.
+        #[test]
+        fn values_are_those_of_rational_arithmetic(
+            from in -10_000_i64..10_000, step in 1_i64..5_000, count in 0_i64..200, spare in 0_i64..5_000,
+            places in 0_u32..6, negative in any::<bool>(),
+        ) {
+            let unit = 10_i64.pow(places);
+            let text = |scaled: i64| {
+                let sign = if scaled < 0 { "-" } else { "" };
+                let (whole, part) = (scaled.abs() / unit, scaled.abs() % unit);
+                if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part:0w$}", w = places as usize) }
+            };
+            let step = if negative { -step } else { step };
+            let spare = spare % step.abs() * step.signum();
+            let values = range(&text(from), &text(from + step * count + spare), &text(step)).unwrap();
+            prop_assert_eq!(values.len() as i64, count + 1);
+            for (index, value) in values.iter().enumerate() {
+                // Correctly rounded: the nearest double to an exact quotient of integers below 2^53.
+                let exact = (from + step * index as i64) as f64 / unit as f64;
+                prop_assert_eq!(value.parse::<f64>().unwrap(), exact);
+            }
+        }
+    }
+}

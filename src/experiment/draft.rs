@@ -1,0 +1,153 @@
+//! An experiment file with the overrides of the command line, before it is known to be right.
+
+use toml_edit::{Document, DocumentMut, Table, Value};
+
+use super::assignment::{Assignment, Origin};
+use super::error::{ExperimentError, Place, Report};
+use super::node::Node;
+use super::path::{KeyPath, NamePath, dotted};
+use super::problem::Problem;
+use super::{Overrides, Source};
+
+/// A file that is TOML, and what overrides it.
+pub(super) struct Draft<'a> {
+    source: &'a Source,
+    /// The file as it stands, which knows where everything is.
+    file: Document<&'a str>,
+    /// The same as a tree that can be changed.
+    root: DocumentMut,
+    /// What the command line overrides, in order: later ones win.
+    flags: Vec<Assignment>,
+}
+
+impl<'a> Draft<'a> {
+    /// Reads the TOML and the overrides.
+    pub(super) fn new(source: &'a Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
+        let file = Document::parse(source.text.as_str()).map_err(|error| {
+            ExperimentError::new(Report {
+                source: source.clone(),
+                place: error.span().map_or(Place::File, Place::Span),
+                title: format!("this is not TOML: {}", error.message()),
+                context: None,
+                help: Some(
+                    "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
+                        .to_owned(),
+                ),
+            })
+        })?;
+        let root = file.clone().into_mut();
+        Ok(Self { source, file, root, flags: flags(source, overrides)? })
+    }
+
+    /// The file with the overrides of the command line.
+    pub(super) fn document(&self) -> Result<DocumentMut, ExperimentError> {
+        let mut document = self.root.clone();
+        for flag in &self.flags {
+            flag.apply(&mut document).map_err(|problem| self.report(problem, &[], None, |_| Ok(())))?;
+        }
+        Ok(document)
+    }
+
+    /// The error that says `problem`, which `check` finds in the experiment with the assignments of the command
+    /// line and then `cell`'s.
+    ///
+    /// What is to blame is found by leaving things out: if the file alone has the problem, it is the file;
+    /// otherwise the last assignment without which the problem is gone.
+    pub(super) fn report(
+        &self,
+        problem: Problem,
+        cell: &[Assignment],
+        context: Option<String>,
+        check: impl Fn(&Table) -> Result<(), Problem>,
+    ) -> ExperimentError {
+        let all: Vec<&Assignment> = self.flags.iter().chain(cell).collect();
+        let persists = |without: &dyn Fn(usize) -> bool| {
+            let kept = all.iter().enumerate().filter(|(index, _)| !without(*index));
+            let mut root = self.root.as_table().clone();
+            let applied = kept.map(|(_, assignment)| *assignment).try_for_each(|kept| kept.apply(&mut root));
+            applied.and_then(|()| check(&root)).err().as_ref() == Some(&problem)
+        };
+        let culprit = if persists(&|_| true) {
+            None
+        } else {
+            let needed = (0..all.len()).rev().find(|left_out| !persists(&|index| index == *left_out));
+            needed.or(all.len().checked_sub(1))
+        };
+        let mut root = self.root.as_table().clone();
+        // One that can't be applied is the problem itself, and it gives its path in names.
+        all.iter().for_each(|assignment| drop(assignment.apply(&mut root)));
+        let names = Node::Table(&root).names(&problem.path);
+        let place = match culprit.map(|index| &all[index].origin) {
+            None => self.place(&problem.path, problem.at_key),
+            Some(Origin::Flag(flag)) => Place::Flag(flag.clone()),
+            Some(Origin::File(path)) => self.place_of_assignment(path, problem.at_key, &root),
+        };
+        let subject =
+            if names.is_empty() { "the experiment".to_owned() } else { format!("`{}`", dotted(&names)) };
+        ExperimentError::new(Report {
+            source: self.source.clone(),
+            place,
+            title: format!("{subject}{}", problem.what),
+            context: context.filter(|_| culprit.is_some_and(|index| index >= self.flags.len())),
+            help: problem.help,
+        })
+    }
+
+    fn place(&self, path: &KeyPath, at_key: bool) -> Place {
+        Node::Table(self.file.as_table()).place(path, at_key).map_or(Place::File, Place::Span)
+    }
+
+    /// Where an arm or an axis of the experiment `root` sets a value: in the file, unless a flag says it.
+    fn place_of_assignment(&self, path: &KeyPath, at_key: bool, root: &Table) -> Place {
+        let names = Node::Table(root).names(path);
+        let flag = self.flags.iter().rev().find(|flag| names.starts_with(flag.path.parts()));
+        match flag.map(|flag| &flag.origin) {
+            Some(Origin::Flag(flag)) => Place::Flag(flag.clone()),
+            _ if at_key => self.place(&path.to_last_key(), true),
+            _ => self.place(path, false),
+        }
+    }
+}
+
+/// The overrides of the command line as assignments.
+fn flags(source: &Source, overrides: &Overrides) -> Result<Vec<Assignment>, ExperimentError> {
+    let refuse = |flag: &str, title: String, help: &str| {
+        ExperimentError::new(Report {
+            source: source.clone(),
+            place: Place::Flag(flag.to_owned()),
+            title,
+            context: None,
+            help: Some(help.to_owned()),
+        })
+    };
+    let mut flags = Vec::new();
+    for (path, value) in &overrides.set {
+        let flag = format!("--set {path}={value}");
+        let Some(path) = NamePath::parse(path) else {
+            let help = "write keys with dots between them, such as server.workers=8, and quote a key with other \
+                        characters than letters, digits, - and _";
+            return Err(refuse(&flag, format!("{path:?} is not a path"), help));
+        };
+        let value = value.trim().parse().unwrap_or_else(|_| Value::from(value.as_str()));
+        flags.push(Assignment { path, value, origin: Origin::Flag(flag) });
+    }
+    let mut simulation = |key: &str, number: i64, flag: String| {
+        let path = NamePath::parse(&format!("simulation.{key}")).expect("a dotted key");
+        flags.push(Assignment { path, value: Value::from(number), origin: Origin::Flag(flag) });
+    };
+    if let Some(seed) = overrides.seed {
+        let flag = format!("--seed {seed}");
+        let Ok(seed) = i64::try_from(seed) else {
+            return Err(refuse(
+                &flag,
+                format!("the seed {seed} is too large for a TOML file"),
+                "write at most 9223372036854775807",
+            ));
+        };
+        simulation("seed", seed, flag);
+    }
+    if let Some(replications) = overrides.replications {
+        simulation("replications", i64::from(replications), format!("--replications {replications}"));
+    }
+    Ok(flags)
+}

@@ -1,0 +1,90 @@
+//! Errors as people see them: where, what, and what to write instead.
+
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+
+use super::Source;
+
+/// Why a text is not an experiment.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ExperimentError(Box<Report>);
+
+/// What an error says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    /// The experiment file.
+    pub source: Source,
+    /// Where the error is.
+    pub place: Place,
+    /// What is wrong, in a sentence without a full stop.
+    pub title: String,
+    /// In which cell it is wrong.
+    pub context: Option<String>,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+/// Where an error is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the file as a whole.
+    File,
+    /// At these bytes of the file.
+    Span(Range<usize>),
+    /// On the command line, in these words.
+    Flag(String),
+}
+
+impl ExperimentError {
+    pub(super) fn new(report: Report) -> Self {
+        Self(Box::new(report))
+    }
+
+    /// The error with file, line, the text there and the remedy, for a terminal with or without colour.
+    pub fn render(&self, color: bool) -> String {
+        let Report { source, place, title, context, help } = &*self.0;
+        let place = match place {
+            Place::File => Element::from(Origin::path(&source.name)),
+            Place::Span(span) => {
+                let span = AnnotationKind::Primary.span(first_line(&source.text, span));
+                Snippet::source(&source.text).path(&source.name).annotation(span).into()
+            }
+            Place::Flag(flag) => Origin::path(format!("{}, overridden by {flag}", source.name)).into(),
+        };
+        let context = context.iter().map(|context| Level::NOTE.message(context));
+        let help = help.iter().map(|help| Level::HELP.message(help));
+        let group: Group<'_> =
+            Level::ERROR.primary_title(title).element(place).elements(context).elements(help);
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+}
+
+/// The part of `span` that lies on its first line, between characters.
+fn first_line(text: &str, span: &Range<usize>) -> Range<usize> {
+    let start = floor(text, span.start);
+    let end = floor(text, span.end).max(start);
+    let length = text[start..end].find(['\r', '\n']);
+    start..length.map_or(end, |length| start + length)
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at.min(text.len()))
+}
+
+impl fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+/// As it is shown, so that a failed `unwrap` can be read.
+impl fmt::Debug for ExperimentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
+impl std::error::Error for ExperimentError {}

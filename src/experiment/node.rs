@@ -1,0 +1,163 @@
+//! A read-only view of a TOML tree in which tables and inline tables, lists and lists of tables are the same.
+
+use std::ops::Range;
+
+use serde::de::Unexpected;
+use toml_edit::{Array, ArrayOfTables, InlineTable, Item, Table, TableLike, Value};
+
+use super::path::{KeyPath, Step};
+
+/// One value of the tree.
+#[derive(Clone, Copy)]
+pub(super) enum Node<'a> {
+    /// `[table]`, or the whole file.
+    Table(&'a Table),
+    /// `{ key = value }`
+    Inline(&'a InlineTable),
+    /// `[[table]]`
+    Tables(&'a ArrayOfTables),
+    /// `[value, value]`
+    List(&'a Array),
+    /// Anything else.
+    Scalar(&'a Value),
+}
+
+impl<'a> Node<'a> {
+    /// The view of `item`, unless it is a hole.
+    pub(super) fn of_item(item: &'a Item) -> Option<Self> {
+        match item {
+            Item::None => None,
+            Item::Value(value) => Some(Self::of_value(value)),
+            Item::Table(table) => Some(Self::Table(table)),
+            Item::ArrayOfTables(tables) => Some(Self::Tables(tables)),
+        }
+    }
+
+    /// The view of `value`.
+    pub(super) fn of_value(value: &'a Value) -> Self {
+        match value {
+            Value::Array(list) => Self::List(list),
+            Value::InlineTable(table) => Self::Inline(table),
+            _ => Self::Scalar(value),
+        }
+    }
+
+    /// It as a table, if it is one.
+    pub(super) fn as_table(self) -> Option<&'a dyn TableLike> {
+        match self {
+            Self::Table(table) => Some(table),
+            Self::Inline(table) => Some(table),
+            Self::Tables(_) | Self::List(_) | Self::Scalar(_) => None,
+        }
+    }
+
+    /// The keys and values of a table, in the order of the file; none if it is no table.
+    pub(super) fn entries(self) -> impl Iterator<Item = (&'a str, Self)> {
+        let entries = self.as_table().into_iter().flat_map(TableLike::iter);
+        entries.filter_map(|(key, item)| Some((key, Self::of_item(item)?)))
+    }
+
+    /// The members of a list, if it is one.
+    pub(super) fn members(self) -> Option<Vec<Self>> {
+        match self {
+            Self::Tables(tables) => Some(tables.iter().map(Self::Table).collect()),
+            Self::List(list) => Some(list.iter().map(Self::of_value).collect()),
+            Self::Table(_) | Self::Inline(_) | Self::Scalar(_) => None,
+        }
+    }
+
+    /// The value of a table's key.
+    pub(super) fn get(self, key: &str) -> Option<Self> {
+        self.as_table()?.get(key).and_then(Self::of_item)
+    }
+
+    /// What a path calls it, if it is a member of a list with names: the value of `name` or `group`.
+    pub(super) fn name(self) -> Option<&'a str> {
+        let name = self.get("name").or_else(|| self.get("group"))?;
+        match name {
+            Self::Scalar(value) => value.as_str(),
+            _ => None,
+        }
+    }
+
+    /// What it is, for errors.
+    pub(super) fn found(self) -> Unexpected<'a> {
+        match self {
+            Self::Table(_) | Self::Inline(_) => Unexpected::Map,
+            Self::Tables(_) | Self::List(_) => Unexpected::Seq,
+            Self::Scalar(Value::String(text)) => Unexpected::Str(text.value()),
+            Self::Scalar(Value::Integer(number)) => Unexpected::Signed(*number.value()),
+            Self::Scalar(Value::Float(number)) => Unexpected::Float(*number.value()),
+            Self::Scalar(Value::Boolean(value)) => Unexpected::Bool(*value.value()),
+            Self::Scalar(_) => Unexpected::Other("a date"),
+        }
+    }
+
+    /// It as a value on its own.
+    pub(super) fn to_value(self) -> Value {
+        let mut value = match self {
+            Self::Table(table) => Value::InlineTable(table.clone().into_inline_table()),
+            Self::Inline(table) => Value::InlineTable(table.clone()),
+            Self::Tables(tables) => Value::Array(tables.clone().into_array()),
+            Self::List(list) => Value::Array(list.clone()),
+            Self::Scalar(value) => value.clone(),
+        };
+        value.decor_mut().clear();
+        value
+    }
+
+    /// The child that `step` leads to.
+    fn child(self, step: &Step) -> Option<Self> {
+        match step {
+            Step::Key(key) => self.get(key),
+            Step::Member(index) => self.members()?.get(*index).copied(),
+        }
+    }
+
+    /// Where it stands in the text: a table by its header.
+    fn span(self) -> Option<Range<usize>> {
+        match self {
+            Self::Table(table) => table.span(),
+            Self::Inline(table) => table.span(),
+            Self::Tables(tables) => tables.iter().next().and_then(Table::span),
+            Self::List(list) => list.span(),
+            Self::Scalar(value) => value.span(),
+        }
+    }
+
+    /// Where the value at `path` stands, or its key if `at_key`; else where its nearest existing parent stands.
+    /// `None` is the whole text.
+    pub(super) fn place(self, path: &KeyPath, at_key: bool) -> Option<Range<usize>> {
+        let mut node = self;
+        let mut place = None;
+        for (depth, step) in path.steps().iter().enumerate() {
+            let key_span = match step {
+                Step::Key(key) => node.as_table().and_then(|table| table.key(key)?.span()),
+                Step::Member(_) => None,
+            };
+            let Some(child) = node.child(step) else {
+                return place;
+            };
+            let last = depth + 1 == path.steps().len();
+            place = if last && at_key { key_span.or(child.span()) } else { child.span().or(key_span) };
+            node = child;
+        }
+        place
+    }
+
+    /// `path` with the names of members for their positions, as an override writes it.
+    pub(super) fn names(self, path: &KeyPath) -> Vec<String> {
+        let mut node = Some(self);
+        let mut names = Vec::new();
+        for step in path.steps() {
+            node = node.and_then(|node| node.child(step));
+            names.push(match step {
+                Step::Key(key) => key.clone(),
+                Step::Member(index) => {
+                    node.and_then(Self::name).map_or_else(|| index.to_string(), str::to_owned)
+                }
+            });
+        }
+        names
+    }
+}

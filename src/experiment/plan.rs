@@ -1,0 +1,286 @@
+//! Arms, axes and thresholds: what an experiment compares, and the cells that come of it.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use toml_edit::{Table, TableLike};
+
+use super::assignment::{Assignment, Origin};
+use super::axis::{AxisValue, axis_values};
+use super::bounded::Name;
+use super::node::Node;
+use super::path::{KeyPath, NamePath, dotted};
+use super::problem::{Problem, distinct, shown};
+use super::reader::read;
+use super::threshold::{Threshold, WrittenThreshold, thresholds};
+use super::world::{Simulation, check_keys};
+
+/// The keys of the root that are about the whole experiment, and not about a cell.
+pub(super) const KEYS: [&str; 5] = ["name", "description", "arms", "sweep", "thresholds"];
+/// The keys that hold for the whole experiment, so that no arm and no axis can set them.
+const SHARED: [&[&str]; 8] = [
+    &["name"],
+    &["description"],
+    &["arms"],
+    &["sweep"],
+    &["thresholds"],
+    &["simulation"],
+    &["simulation", "seed"],
+    &["simulation", "replications"],
+];
+/// The most runs of one experiment.
+const RUNS_MAX: u128 = 1_000_000;
+
+/// Everything that cells have in common.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub name: String,
+    pub description: String,
+    pub seed: u64,
+    pub replications: u32,
+    /// At least one.
+    pub arms: Vec<Arm>,
+    pub thresholds: Vec<Threshold>,
+}
+
+/// One of the alternatives that an experiment compares.
+#[derive(Debug)]
+pub(super) struct Arm {
+    pub name: String,
+    pub set: Vec<Assignment>,
+    /// Its own axes, then the shared ones.
+    pub axes: Vec<ArmAxis>,
+}
+
+/// An axis of an arm.
+#[derive(Clone, Debug)]
+pub(super) struct ArmAxis {
+    pub path: NamePath,
+    pub values: Vec<AxisValue>,
+    /// Where the file describes it.
+    pub place: KeyPath,
+    /// Whether the file lists its values there.
+    pub is_list: bool,
+}
+
+impl ArmAxis {
+    /// The assignment of `value`, which is one of its values.
+    pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
+        let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
+        let place = index.map_or_else(|| self.place.clone(), |index| self.place.clone().member(index));
+        Assignment { path: self.path.clone(), value: value.to_toml(), origin: Origin::File(place) }
+    }
+}
+
+/// The keys of the root that a plan is read from.
+#[derive(Debug, Deserialize)]
+struct Written {
+    /// What the experiment and its results folder are called.
+    name: ExperimentName,
+    /// The question that it asks. Default: none.
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    simulation: Simulation,
+    #[serde(default, rename = "arms")]
+    _arms: IgnoredAny,
+    #[serde(default, rename = "sweep")]
+    _sweep: IgnoredAny,
+    #[serde(default)]
+    thresholds: Vec<WrittenThreshold>,
+}
+
+/// A name that a folder can have.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct ExperimentName(String);
+
+impl TryFrom<String> for ExperimentName {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
+        let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+        let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+        if begins_well && name.chars().all(is_inner) && name.len() <= 100 {
+            return Ok(Self(name));
+        }
+        let slug = name.to_lowercase().replace(|c| !is_inner(c), "-");
+        let slug = slug.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let slug = if slug.is_empty() || slug.len() > 100 { "my-experiment" } else { slug };
+        let allowed = "lower-case letters, digits, -, _ and ., of which a letter or a digit comes first";
+        Err(format!("{name:?} can't name a results folder; write \"{slug}\" ({allowed})"))
+    }
+}
+
+/// Reads the plan of the experiment `root`.
+pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
+    check_keys(root)?;
+    let node = Node::Table(root);
+    let written: Written = read(node, &KeyPath::default())?;
+    let arms = arms(node)?;
+    let plan = Plan {
+        name: written.name.0,
+        description: written.description,
+        seed: written.simulation.seed,
+        replications: written.simulation.replications.get(),
+        thresholds: thresholds(written.thresholds, &arms)?,
+        arms,
+    };
+    let cells = plan.arms.iter().fold(0, |cells, arm| arm.cells().saturating_add(cells));
+    let runs = cells.saturating_mul(u128::from(plan.replications));
+    if runs > RUNS_MAX {
+        let key = if node.get("sweep").is_some() { "sweep" } else { "arms" };
+        let key = if node.get(key).is_some() { key } else { "simulation" };
+        let what = format!("leads to {runs} runs, replications included");
+        return Err(Problem::that(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}")));
+    }
+    Ok(plan)
+}
+
+impl Arm {
+    /// How many cells it has.
+    fn cells(&self) -> u128 {
+        self.axes.iter().fold(1, |cells, axis| cells.saturating_mul(axis.values.len() as u128))
+    }
+
+    /// The values of its cells, in the order of its axes, the last one changing fastest.
+    pub(super) fn combinations(&self) -> impl Iterator<Item = Vec<&AxisValue>> {
+        let cells = usize::try_from(self.cells()).expect("the number of runs was checked");
+        (0..cells).map(|mut number| {
+            let mut values: Vec<&AxisValue> = Vec::with_capacity(self.axes.len());
+            for axis in self.axes.iter().rev() {
+                values.push(&axis.values[number % axis.values.len()]);
+                number /= axis.values.len();
+            }
+            values.reverse();
+            values
+        })
+    }
+}
+
+/// `[[arms]]`, where `set` and `sweep` are read on their own.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenArm {
+    name: Name,
+    #[serde(default, rename = "set")]
+    _set: IgnoredAny,
+    #[serde(default, rename = "sweep")]
+    _sweep: IgnoredAny,
+}
+
+/// The arms, or the one that an experiment without arms has.
+fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
+    let shared = match root.get("sweep") {
+        Some(sweep) => axes(sweep, &KeyPath::to("sweep"))?,
+        None => Vec::new(),
+    };
+    let list = KeyPath::to("arms");
+    let Some(written) = root.get("arms") else {
+        return Ok(vec![Arm { name: "base".to_owned(), set: Vec::new(), axes: shared }]);
+    };
+    let headers: Vec<WrittenArm> = read(written, &list)?;
+    if headers.is_empty() {
+        return Err(Problem::that(list, "is empty", "leave it out for a single arm, \"base\""));
+    }
+    let names: Vec<&str> = headers.iter().map(|header| header.name.as_str()).collect();
+    distinct(&names, |index| list.clone().member(index).key("name"))?;
+    let nodes = written.members().unwrap_or_default();
+    let arms = nodes
+        .into_iter()
+        .enumerate()
+        .map(|(index, node)| arm(names[index].to_owned(), node, list.clone().member(index), &shared));
+    arms.collect()
+}
+
+/// The arm that `node`, at `place`, describes.
+fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Result<Arm, Problem> {
+    let set = match node.get("set") {
+        Some(set) => assignments(set, &place.clone().key("set"))?,
+        None => Vec::new(),
+    };
+    let own = match node.get("sweep") {
+        Some(sweep) => axes(sweep, &place.key("sweep"))?,
+        None => Vec::new(),
+    };
+    let set_before = |path: &NamePath| set.iter().any(|assignment| assignment.path == *path);
+    if let Some(axis) = own.iter().chain(shared).find(|axis| set_before(&axis.path)) {
+        return Err(twice(axis, &format!("the `set` of arm {name:?}")));
+    }
+    if let Some(axis) = own.iter().find(|axis| shared.iter().any(|other| other.path == axis.path)) {
+        return Err(twice(axis, "the shared [sweep]"));
+    }
+    Ok(Arm { name, set, axes: [own, shared.to_vec()].concat() })
+}
+
+fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
+    let what = format!("sweeps {}, which {elsewhere} gives a value too", dotted(axis.path.parts()));
+    Problem { at_key: true, ..Problem::that(axis.place.clone(), what, "keep one of the two") }
+}
+
+/// The axes of the sweep `node`, which stands at `path`.
+fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
+    let axes = entries(node, path)?.into_iter().map(|(name, place, value)| {
+        Ok(ArmAxis {
+            path: name,
+            values: axis_values(value, &place)?,
+            place,
+            is_list: value.as_table().is_none(),
+        })
+    });
+    axes.collect()
+}
+
+/// The assignments of an arm's `set`, which stands at `path`.
+fn assignments(node: Node<'_>, path: &KeyPath) -> Result<Vec<Assignment>, Problem> {
+    let entries = entries(node, path)?.into_iter();
+    let assignments = entries.map(|(name, place, value)| Assignment {
+        path: name,
+        value: value.to_value(),
+        origin: Origin::File(place),
+    });
+    Ok(assignments.collect())
+}
+
+/// The entries of a table whose keys are paths: each path, where it stands, and its value.
+fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath, Node<'a>)>, Problem> {
+    if node.as_table().is_none() {
+        let what = format!("can't be {}", shown(node.found()));
+        let help = "write a table of paths and values, such as { \"server.workers\" = 8 }";
+        return Err(Problem::that(path.clone(), what, help));
+    }
+    let mut entries: Vec<(NamePath, KeyPath, Node<'a>)> = Vec::new();
+    for (keys, value) in dotted_entries(node) {
+        let place = keys.iter().fold(path.clone(), |place, key| place.key(key));
+        let refuse = |what: &str, help: &str| {
+            Err(Problem { at_key: true, ..Problem::that(place.clone(), what, help) })
+        };
+        let name = match keys[..] {
+            [key] => NamePath::parse(key),
+            _ => NamePath::parse(&dotted(&keys)),
+        };
+        let Some(name) = name else {
+            return refuse("is not a path", "write keys with dots between them, such as \"server.workers\"");
+        };
+        if SHARED.iter().any(|shared| *shared == name.parts()) {
+            return refuse("holds for the whole experiment", "set it outside of arms and sweeps");
+        }
+        if entries.iter().any(|(other, ..)| *other == name) {
+            return refuse("stands there twice", "keep one of the two");
+        }
+        entries.push((name, place, value));
+    }
+    Ok(entries)
+}
+
+/// The entries of a table, where `a.b = 1` without quotes is one entry with two keys.
+fn dotted_entries(node: Node<'_>) -> Vec<(Vec<&str>, Node<'_>)> {
+    let mut all = Vec::new();
+    for (key, value) in node.entries() {
+        if value.as_table().is_some_and(TableLike::is_dotted) {
+            let below = dotted_entries(value).into_iter();
+            all.extend(below.map(|(keys, value)| ([&[key], &keys[..]].concat(), value)));
+        } else {
+            all.push((vec![key], value));
+        }
+    }
+    all
+}

@@ -1,0 +1,217 @@
+//! What is said about wrong files: where, what, and what to write instead.
+
+use super::{changed, refusal, set};
+use crate::experiment::Overrides;
+
+/// Checks what is said about changes of the small experiment, one a line:
+/// old text ⇒ new text ¦ line:column ¦ a part of the title ¦ a part of the remedy.
+fn check(table: &str) {
+    for row in table.lines().map(str::trim_start).filter(|row| !row.is_empty()) {
+        let (old, rest) = row.split_once(" ⇒ ").expect("an arrow");
+        let fields: Vec<&str> = rest.split(" ¦ ").collect();
+        let [new, place, says, helps] = fields[..] else { panic!("four fields: {row}") };
+        let text = changed(&old.replace("\\n", "\n"), &new.replace("\\n", "\n"));
+        let error = refusal(&text, &Overrides::default());
+        let (title, help) = (error.lines().next(), error.rsplit_once("help: ").map(|(_, help)| help));
+        assert!(error.contains(&format!("--> test.toml:{place}\n")), "{row}\n{error}");
+        assert!(title.is_some_and(|title| title.contains(says)), "{row}\n{error}");
+        assert!(help.is_some_and(|help| help.contains(helps)), "{row}\n{error}");
+    }
+}
+
+#[test]
+fn the_text_itself() {
+    check(
+        r#"
+        [region] ⇒ [region ¦ 9:8 ¦ not TOML: unclosed table ¦ [name]
+        seed = 7 ⇒ seed = 7\nseed = 8 ¦ 5:1 ¦ not TOML: duplicate key ¦ key = value
+        seed = 7 ⇒ seed = "7 ¦ 4:10 ¦ not TOML ¦ double quotes
+        seed = 7 ⇒ seed = seven ¦ 4:8 ¦ not TOML ¦ double quotes
+        [network] ⇒ [[network]] ¦ 13:1 ¦ `network` can't be a list ¦ single brackets, as in [server]
+        [[faults]] ⇒ [faults] ¦ 49:1 ¦ `faults` can't be a table ¦ double brackets, as in [[clients]]
+    "#,
+    );
+}
+
+#[test]
+fn names_of_keys() {
+    check(
+        r#"
+        seed = 7 ⇒ sed = 7 ¦ 4:1 ¦ `simulation.sed` is not a known key ¦ did you mean `seed`?
+        [region] ⇒ [regio] ¦ 9:2 ¦ `regio` is not a known key ¦ did you mean `region`?
+        [region] ⇒ precision = {}\n[region] ¦ 9:1 ¦ `simulation.precision` is not ¦ known keys: seed
+        [[faults]] ⇒ [[operations]] ¦ 49:3 ¦ `operations` is not a known key ¦ known keys: simulation
+        sigma = 0.35 ⇒ sigm = 0.35 ¦ 14:52 ¦ `network.cross_zone_rtt.lognormal.sigm` ¦ mean `sigma`?
+        lognormal = { ⇒ normal = { ¦ 14:20 ¦ `network.cross_zone_rtt.normal` is ¦ mean `lognormal`?
+        workers = 8 ⇒ worker = 8 ¦ 35:1 ¦ `server.worker` is not a known key ¦ mean `workers`?
+        kind = "vpn" ⇒ kid = "vpn" ¦ 46:1 ¦ `clients.office.kid` is not ¦ mean `kind`?
+        zone = "us-central1-a", fraction ⇒ zones = [], fraction ¦ 51:12 ¦ `faults.0.target.zones` ¦ `zone`?
+        metric =  ⇒ metrics =  ¦ 65:1 ¦ `thresholds.0.metrics` is not ¦ mean `metric`?
+        max = 0.01 ⇒ maximum = 0.01 ¦ 67:1 ¦ `thresholds.0.maximum` is not ¦ metric, arm, min, max
+        set = { ⇒ sets = { ¦ 59:1 ¦ `arms.stay.sets` is not a known key ¦ mean `set`?
+        [server] ⇒ [target_pools]\n[server] ¦ 34:2 ¦ a second load balancer ¦ keep one of the two
+    "#,
+    );
+}
+
+#[test]
+fn missing_keys() {
+    check(
+        r#"
+        , sigma = 0.35  ⇒  ¦ 14:32 ¦ `network.cross_zone_rtt.lognormal` has no `sigma` ¦ add sigma = 0.4
+        kind = "vpn"\n ⇒  ¦ 44:1 ¦ `clients.office` has no `kind` ¦ add kind = "vm"
+        arrivals = { deterministic = { rate = 2 } }\n ⇒  ¦ 44:1 ¦ has no `arrivals` ¦ arrivals = { poisson
+        zone = "us-central1-b"\n ⇒  ¦ 24:1 ¦ `backend_service.backends.ig-b` has no `zone` ¦ zones = [
+        kind = "vpn" ⇒ kind = "vm" ¦ 44:1 ¦ `clients.office` has no `zone` ¦ region = "…"
+        at = "5m"\n ⇒  ¦ 49:1 ¦ `faults.0` has no `at` ¦ add at = "10m"
+        zone = "us-central1-a", fraction ⇒ fraction ¦ 51:10 ¦ target` names no backends ¦ group = "…"
+        max = 0.01 ⇒  ¦ 64:1 ¦ `thresholds.0` has neither `min` nor `max` ¦ max = 0.001
+        name = "us-central1"\n ⇒  ¦ 9:1 ¦ `region` has no `name` ¦ add name
+        name = "stay"\n ⇒  ¦ 57:1 ¦ `arms.1` has no `name` ¦ add name
+    "#,
+    );
+}
+
+#[test]
+fn types_and_ranges() {
+    check(
+        r#"
+        name = "small" ⇒ name = "Small One!" ¦ 1:8 ¦ can't name a results folder ¦ "small-one"
+        name = "small" ⇒ name = ".." ¦ 1:8 ¦ can't name a results folder ¦ "my-experiment"
+        seed = 7 ⇒ seed = -1 ¦ 4:8 ¦ `simulation.seed` can't be -1 ¦ a whole number, 0 or more
+        replications = 2 ⇒ replications = 0 ¦ 5:16 ¦ can't be 0 ¦ from 1 to 1000000
+        replications = 2 ⇒ replications = 2.0 ¦ 5:16 ¦ can't be 2.0 ¦ a whole number from 1
+        warmup = "1m" ⇒ warmup = 60 ¦ 6:10 ¦ `simulation.warmup` can't be 60 ¦ a duration with a unit
+        warmup = "1m" ⇒ warmup = "1" ¦ 6:10 ¦ `simulation.warmup`: "1" has no unit ¦ for example "1s"
+        warmup = "1m" ⇒ warmup = "4000d" ¦ 6:10 ¦ can't be 4000d ¦ at most "3650d"
+        "10m" ⇒ "0s" ¦ 7:12 ¦ `simulation.duration`: 0s is out of range ¦ above 0s
+        "10m" ⇒ "10m"\nsample_interval = "1ms" ¦ 8:19 ¦ 10m into 600000 samples ¦ at least "6ms"
+        sigma = 0.35 ⇒ sigma = -0.35 ¦ 14:18 ¦ `network.cross_zone_rtt`: lognormal needs ¦ sigma of 0 or more
+        "190us" ⇒ 190 ¦ 14:43 ¦ lognormal.median` can't be 190 ¦ "70us"
+        spillover_ratio = 0.5 ⇒ spillover_ratio = 1.5 ¦ 17:70 ¦ 1.5 is not a ratio ¦ from 0.0 to 1.0
+        size = 2\n ⇒ size = 0\n ¦ 22:8 ¦ `backend_service.backends.ig-a.size` can't be 0 ¦ from 1 to 131072
+        failover = true ⇒ failover = "yes" ¦ 28:12 ¦ can't be "yes" ¦ true or false
+        workers = 8 ⇒ workers = 0 ¦ 35:11 ¦ `server.workers` can't be 0 ¦ or "unlimited"
+        workers = 8 ⇒ workers = 2000-01-01 ¦ 35:11 ¦ can't be a date ¦ whole number of workers
+        workers = 8 ⇒ queue_limit = 5000000000 ¦ 35:15 ¦ can't be 5000000000 ¦ to 4294967295
+        rate = 2  ⇒ rate = 0  ¦ 47:39 ¦ `clients.office.arrivals.deterministic.rate`: 0 is ¦ above 0
+        kind = "vpn" ⇒ kind = "vpn"\naddresses = 16777217 ¦ 47:13 ¦ can't be 16777217 ¦ to 16777216
+        kind = "vpn" ⇒ kind = "vpn"\nretries = 101 ¦ 47:11 ¦ `clients.office.retries` can't be ¦ 0 to 100
+        "office" ⇒ "a,b" ¦ 45:8 ¦ "a,b" is not a name ¦ leave out commas
+        "office" ⇒ "" ¦ 45:8 ¦ the name is empty ¦ at least one character
+        max = 0.01 ⇒ max = nan ¦ 67:7 ¦ `thresholds.0.max` can't be NaN ¦ finite
+        max = 0.01 ⇒ max = 0.01\nmin = 1 ¦ 68:7 ¦ is 1, above `max` = 0.01 ¦ swap
+    "#,
+    );
+}
+
+#[test]
+fn choices() {
+    check(
+        r#"
+        "SPILL_CROSS_ZONE" ⇒ "SPIL_CROSS_ZONE" ¦ 17:32 ¦ SPIL ¦ mean `ZONAL_AFFINITY_SPILL_CROSS_ZONE`?
+        [backend_service] ⇒ [backend_service]\nprotocol = "UDP" ¦ 17:12 ¦ can't be "UDP" ¦ write "TCP"
+        [backend_service] ⇒ [backend_service]\nsession_affinity = "CLIENT_IP" ¦ 17:20 ¦ can't be ¦ NONE
+        kind = "vpn" ⇒ kind = "vp" ¦ 46:8 ¦ `clients.office.kind` can't be "vp" ¦ vm, vpn, interconnect
+        kind = "vpn" ⇒ kind = "internet" ¦ 46:8 ¦ does not reach an internal ¦ vm, vpn or interconnect
+        target = { ⇒ kind = "slow"\ntarget = { ¦ 51:8 ¦ `faults.0.kind` can't be "slow" ¦ silent, refuse
+        { deterministic = { rate = 2 } } ⇒ "poisson" ¦ 47:12 ¦ needs a value for `poisson` ¦ { poisson = … }
+        { deterministic = { rate = 2 } } ⇒ {} ¦ 47:12 ¦ arrivals` is empty ¦ poisson, deterministic
+        { deterministic = { rate = 2 } } ⇒ 3 ¦ 47:12 ¦ can't be 3 ¦ one of poisson, deterministic
+        rate = 2 } ⇒ rate = 2 }, poisson = { rate = 2 } ¦ 47:12 ¦ has both `deterministic` and ¦ keep one
+        timeout = "5s" ⇒ probers = { phase = "5" } ¦ 32:21 ¦ "5" is no phase ¦ write "random"
+    "#,
+    );
+}
+
+#[test]
+fn names_of_things() {
+    check(
+        r#"
+        "us-central1-b"] ⇒ "us-central1-a"] ¦ 11:27 ¦ "us-central1-a" a second time ¦ own name
+        "us-central1-b"] ⇒ "vpn"] ¦ 11:27 ¦ can't be "vpn" ¦ choose another name
+        zone = "us-central1-b" ⇒ zone = "us-central-b" ¦ 26:8 ¦ does not exist ¦ mean `us-central1-b`?
+        zone = "us-central1-b" ⇒ zones = [] ¦ 26:9 ¦ zones` is empty ¦ at least one zone
+        zone = "us-central1-b" ⇒ zones = ["us-central1-b", "x"] ¦ 26:27 ¦ names "x" ¦ zones of the
+        group = "ig-b" ⇒ group = "ig-a" ¦ 25:9 ¦ names "ig-a" a second time ¦ own name
+        name = "office" ⇒ name = "web-a" ¦ 45:8 ¦ names "web-a" a second time ¦ own name
+        name = "stay" ⇒ name = "spill" ¦ 58:8 ¦ names "spill" a second time ¦ own name
+        { zone = "us-central1-a" ⇒ { group = "igb" ¦ 51:20 ¦ names "igb" ¦ did you mean `ig-b`?
+        { zone = "us-central1-a" ⇒ { backends = ["ig-a-3"] ¦ 51:24 ¦ "ig-a-3" ¦ backends: ig-a-1, ig-a-2
+        { zone = "us-central1-a" ⇒ { backends = [] ¦ 51:23 ¦ is empty ¦ at least one backend
+        arm = "stay" ⇒ arm = "sty" ¦ 66:7 ¦ names "sty" ¦ did you mean `stay`? arms: spill, stay
+        "failure_ratio" ⇒ "failure_rate" ¦ 65:10 ¦ names "failure_rate" ¦ mean `failure_ratio`?
+    "#,
+    );
+}
+
+#[test]
+fn keys_that_contradict_each_other() {
+    check(
+        r#"
+        timeout = "5s" ⇒ timeout = "6s" ¦ 32:11 ¦ longer than check_interval (5s) ¦ at most 5s
+        timeout = "5s" ⇒ probers = { count = 2 } ¦ 32:21 ¦ `health_check.probers.count`: 2 ¦ count = 1
+        at = "5m" ⇒ at = "11m" ¦ 50:6 ¦ is 11m, but the measured window ends at 11m ¦ earlier
+        kind = "vpn" ⇒ kind = "vpn"\nzone = "x" ¦ 47:8 ¦ no meaning for a client of kind vpn ¦ leave `zone` out
+        kind = "vpn" ⇒ kind = "vm"\nregion = "us-central1" ¦ 47:10 ¦ own region ¦ zone = "us-central1-a"
+        kind = "vpn" ⇒ kind = "vm"\nregion = "us-central1-b" ¦ 47:10 ¦ a zone of ¦ zone = "us-central1-b"
+        size = 3 ⇒ zones = ["us-central1-a"] ¦ 27:9 ¦ stands beside `zone` ¦ keep `zone`
+        fraction = 0.5 } ⇒ group = "ig-a" } ¦ 51:10 ¦ in several ways ¦ zone, group and backends
+        fraction = 0.5 } ⇒ fraction = 0.5 }\n[[network.links]]\nbetween = ["us-central1-a", "us-central1-a"]\nrtt = { constant = "1ms" } ¦ 53:11 ¦ twice ¦ name two zones
+        fraction = 0.5 } ⇒ fraction = 0.5 }\n[[network.links]]\nbetween = ["us-central1-a"]\nrtt = { constant = "1ms" } ¦ 53:11 ¦ has 1 member ¦ a list of 2
+    "#,
+    );
+}
+
+#[test]
+fn arms_and_axes() {
+    check(
+        r#"
+        [0.25, 0.5] ⇒ [0.25, 1.5] ¦ 55:69 ¦ spillover_ratio`: 1.5 is not a ratio ¦ from 0.0 to 1.0
+        [0.25, 0.5] ⇒ [0.25, 0.250] ¦ 55:69 ¦ has the value 0.250 twice ¦ leave one
+        [0.25, 0.5] ⇒ [] ¦ 55:62 ¦ is empty ¦ at least one value
+        [0.25, 0.5] ⇒ 0.5 ¦ 55:62 ¦ can't be 0.5 ¦ a list of values, or { from
+        [0.25, 0.5] ⇒ [{}] ¦ 55:63 ¦ can't be a table ¦ list finite numbers
+        [0.25, 0.5] ⇒ { from = 0.0, to = 1.0 } ¦ 55:62 ¦ has no `step` ¦ add step = 0.1
+        [0.25, 0.5] ⇒ { from = 0, to = 1, step = 0 } ¦ 55:89 ¦ never leads ¦ other than 0
+        [0.25, 0.5] ⇒ { from = 1, to = 0, step = 0.1 } ¦ 55:89 ¦ never leads ¦ swap
+        [0.25, 0.5] ⇒ { from = 0, to = 1, step = 1e-5 } ¦ 55:62 ¦ has 100001 values ¦ at most 10000
+        [0.25, 0.5] ⇒ { from = 0, to = "1s", step = 1 } ¦ 55:62 ¦ mixes numbers and durations ¦ durations, or
+        [0.25, 0.5] ⇒ { from = 0, to = 1, step = 1e-20 } ¦ 55:89 ¦ too long a number ¦ 15 digits
+        { "backend_service.zonal_affinity.spillover" ⇒ { "srver.workers" ¦ 59:9 ¦ `srver` is not ¦ mean `server`?
+        affinity.spillover" ⇒ affinity.spilover" ¦ 59:9 ¦ `backend_service.zonal_affinity.spilover` ¦ mean `spillover`?
+        "STAY_WITHIN_ZONE" ⇒ "STAY" ¦ 59:54 ¦ can't be "STAY" ¦ mean `ZONAL_AFFINITY_STAY_WITHIN_ZONE`?
+        "clients.web-a.addresses" ⇒ "clients.web-b.addresses" ¦ 62:1 ¦ no member of `clients` ¦ mean `web-a`?
+        "clients.web-a.addresses" ⇒ clients = { web-a.addresses = [1] }\n"server.workers" ¦ 62:11 ¦ without from, to and step ¦ in quotes
+        "clients.web-a.addresses" ⇒ clients.web-a.adresses ¦ 62:15 ¦ `clients.web-a.adresses` is not ¦ `addresses`?
+        "clients.web-a.addresses" ⇒ server.workers = [1]\n"server . workers" ¦ 63:1 ¦ stands there twice ¦ keep one
+        name = "small" ⇒ name = "a; b" ¦ 1:8 ¦ "a; b" can't name a results folder ¦ write "a--b"
+        "clients.web-a.addresses" ⇒ "simulation.seed" ¦ 62:1 ¦ holds for the whole experiment ¦ outside of arms
+        "clients.web-a.addresses" ⇒ "a..b" ¦ 62:1 ¦ is not a path ¦ dots between them
+        "clients.web-a.addresses" ⇒ "backend_service.zonal_affinity.spillover_ratio" ¦ 55:11 ¦ shared [sweep] ¦ keep one
+        "clients.web-a.addresses" ⇒ "backend_service.zonal_affinity.spillover" ¦ 62:1 ¦ `set` of arm "stay" ¦ keep one
+        = [100, 200] ⇒ = { from = 1, to = 10000, step = 1 }\n"server.workers" = { from = 1, to = 100, step = 1 } ¦ 61:1 ¦ leads to 6000000 runs ¦ at most 1000000
+    "#,
+    );
+}
+
+#[test]
+fn an_experiment_that_lacks_everything() {
+    for (text, says) in
+        [("", "the experiment has no `name`"), ("name = \"x\"", "the experiment has no `region`")]
+    {
+        let error = refusal(text, &Overrides::default());
+        assert!(error.contains(says) && error.contains("--> test.toml\n"), "{error}");
+    }
+    let error = refusal("name = \"x\"\n[[target_pools]]\nname = \"www\"", &Overrides::default());
+    assert!(error.contains("simulates backend services only") && error.contains("test.toml:2:3"), "{error}");
+}
+
+#[test]
+fn a_key_that_only_some_arms_lack() {
+    let text = changed("size = 2\n", "size = 1\n");
+    let error = refusal(&text, &set(&[("arms.stay.set.\"faults.0.target\"", "{ backends = [\"ig-a-2\"] }")]));
+    assert!(error.contains("`faults.0.target.backends.0` names \"ig-a-2\""), "{error}");
+    assert!(error.contains("--set arms.stay.set.\"faults.0.target\"="), "{error}");
+    assert!(error.contains("in arm `stay` with addresses = 100"), "{error}");
+}

@@ -1,0 +1,94 @@
+//! Thresholds: what a metric's mean over replications must keep to.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::Cell;
+use super::path::KeyPath;
+use super::plan::Arm;
+use super::problem::Problem;
+use crate::sim::metric::{METRICS, Metric};
+
+/// A bound on the mean of a metric.
+#[derive(Clone, Debug)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// The arm whose cells are judged; every cell if absent.
+    pub arm: Option<String>,
+    /// The least that passes.
+    pub min: Option<f64>,
+    /// The most that passes.
+    pub max: Option<f64>,
+}
+
+impl Threshold {
+    /// Whether it judges `cell`.
+    pub fn applies_to(&self, cell: &Cell) -> bool {
+        self.arm.as_ref().is_none_or(|arm| *arm == cell.arm)
+    }
+
+    /// Whether a cell with this mean passes. One without a mean does not: nothing was measured.
+    pub fn holds(&self, mean: Option<f64>) -> bool {
+        let within = |mean| self.min.is_none_or(|min| min <= mean) && self.max.is_none_or(|max| mean <= max);
+        mean.is_some_and(within)
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.metric.name)?;
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => write!(f, " from {min} to {max}"),
+            (Some(min), None) => write!(f, " at least {min}"),
+            (None, Some(max)) => write!(f, " at most {max}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// `[[thresholds]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenThreshold {
+    metric: String,
+    arm: Option<String>,
+    min: Option<f64>,
+    max: Option<f64>,
+}
+
+/// The thresholds that `written` describes, for an experiment with these arms.
+pub(super) fn thresholds(written: Vec<WrittenThreshold>, arms: &[Arm]) -> Result<Vec<Threshold>, Problem> {
+    let threshold = |(index, written)| threshold(written, arms, KeyPath::to("thresholds").member(index));
+    written.into_iter().enumerate().map(threshold).collect()
+}
+
+fn threshold(written: WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<Threshold, Problem> {
+    let WrittenThreshold { metric, arm, min, max } = written;
+    let at = |key| path.clone().key(key);
+    if let Some(name) = arm.as_ref().filter(|name| arms.iter().all(|arm| arm.name != **name)) {
+        return Err(Problem::unknown_name(at("arm"), name, "arms", arms.iter().map(|arm| arm.name.as_str())));
+    }
+    for (key, bound) in [("min", min), ("max", max)] {
+        if let Some(bound) = bound.filter(|bound| !bound.is_finite()) {
+            return Err(Problem::that(at(key), format_args!("can't be {bound}"), "write a finite number"));
+        }
+    }
+    match (min, max) {
+        (None, None) => {
+            Err(Problem::that(path, "has neither `min` nor `max`", "add one of the two, such as max = 0.001"))
+        }
+        (Some(min), Some(max)) if min > max => {
+            let what = format!("is {min}, above `max` = {max}");
+            Err(Problem::that(at("min"), what, "swap the two"))
+        }
+        _ => {
+            let names = METRICS.iter().map(|metric| metric.name);
+            let found = Metric::find(&metric);
+            let metric =
+                found.ok_or_else(|| Problem::unknown_name(at("metric"), &metric, "metrics", names))?;
+            Ok(Threshold { metric, arm, min, max })
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `[[clients]]`: who opens connections, and from where.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use super::super::bounded::{Name, Span, Whole};
+use super::super::path::KeyPath;
+use super::super::problem::{Problem, distinct};
+use super::zone_id;
+use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::lb::zonal_affinity::Origin;
+use crate::sim::scenario::{ClientGroup, Place};
+use crate::workload::{ArrivalSpec, ConnectionProfile};
+
+/// The most client addresses: a sixteenth of all that IPv4 has.
+const ADDRESSES_MAX: u64 = 1 << 28;
+
+/// `[[clients]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Client {
+    /// Its name.
+    name: Name,
+    /// What it is.
+    kind: ClientKind,
+    /// The zone of a VM in the region.
+    zone: Option<String>,
+    /// The region of a VM elsewhere.
+    region: Option<Name>,
+    /// Distinct client IPs. Default: 200.
+    #[serde(default = "Client::addresses")]
+    addresses: Whole<1, 16_777_216>,
+    /// When it opens connections.
+    arrivals: ArrivalSpec,
+    /// What a connection carries.
+    #[serde(default)]
+    connection: ConnectionProfile,
+    /// From the first SYN to giving up. Default: 10 s.
+    #[serde(default = "Client::connect_timeout")]
+    connect_timeout: Span,
+    /// From a request to giving up. Default: 30 s.
+    #[serde(default = "Client::request_timeout")]
+    request_timeout: Span,
+    /// How often a failed connection is tried anew. Default: 0.
+    #[serde(default = "Client::retries")]
+    retries: Whole<0, 100>,
+}
+
+impl Client {
+    fn addresses() -> Whole<1, 16_777_216> {
+        Whole::new(200)
+    }
+
+    fn connect_timeout() -> Span {
+        Span::from_secs(10)
+    }
+
+    fn request_timeout() -> Span {
+        Span::from_secs(30)
+    }
+
+    fn retries() -> Whole<0, 100> {
+        Whole::new(0)
+    }
+}
+
+/// What a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ClientKind {
+    /// A virtual machine in the region or in another one.
+    Vm,
+    /// A host behind a Cloud VPN tunnel.
+    Vpn,
+    /// A host behind an Interconnect VLAN attachment.
+    Interconnect,
+    /// A host of the internet.
+    Internet,
+}
+
+impl ClientKind {
+    /// Its name in the file, and in results where it is a place.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Vm => "vm",
+            Self::Vpn => "vpn",
+            Self::Interconnect => "interconnect",
+            Self::Internet => "internet",
+        }
+    }
+}
+
+/// The places that clients are in, zones first, and the client groups.
+pub(super) type Clients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
+
+/// The clients that `written` describes, of a load balancer in the region called `region`.
+pub(super) fn clients(
+    written: &[Client],
+    region: &str,
+    zones: &IdVec<ZoneId, String>,
+) -> Result<Clients, Problem> {
+    let list = || KeyPath::to("clients");
+    if written.is_empty() {
+        return Err(Problem::that(list(), "is empty", "write at least one client group"));
+    }
+    let total: u64 = written.iter().map(|client| u64::from(client.addresses.get())).sum();
+    if total > ADDRESSES_MAX {
+        let what = format!("has {total} addresses in all");
+        return Err(Problem::that(list(), what, format!("write at most {ADDRESSES_MAX}")));
+    }
+    let names: Vec<&str> = written.iter().map(|client| client.name.as_str()).collect();
+    distinct(&names, |index| list().member(index).key("name"))?;
+    let mut places: IdVec<PlaceId, Place> =
+        zones.pairs().map(|(id, name)| Place { name: name.clone(), zone: Some(id) }).collect();
+    let mut clients = IdVec::default();
+    for (index, client) in written.iter().enumerate() {
+        let path = list().member(index);
+        let (origin, place_name) = client.whereabouts(region, zones, &path)?;
+        let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
+        let outside = || Place { name: place_name.to_owned(), zone: None };
+        let place = known.unwrap_or_else(|| places.push(outside()));
+        clients.push(client.group(place, origin));
+    }
+    Ok((places, clients))
+}
+
+impl Client {
+    fn group(&self, place: PlaceId, origin: Origin) -> ClientGroup {
+        ClientGroup {
+            name: self.name.as_str().to_owned(),
+            place,
+            origin,
+            addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
+            arrivals: self.arrivals,
+            connection: self.connection,
+            connect_timeout: self.connect_timeout.get(),
+            request_timeout: self.request_timeout.get(),
+            retries: self.retries.get(),
+        }
+    }
+
+    /// How the load balancer sees its packets, and the name of its place.
+    fn whereabouts<'a>(
+        &'a self,
+        region: &str,
+        zones: &IdVec<ZoneId, String>,
+        path: &KeyPath,
+    ) -> Result<(Origin, &'a str), Problem> {
+        let at = |key| path.clone().key(key);
+        let kind = self.kind.name();
+        match (self.kind, &self.zone, &self.region) {
+            (ClientKind::Internet, _, _) => Err(Problem::that(
+                at("kind"),
+                "can't be \"internet\": the internet does not reach an internal load balancer",
+                "write vm, vpn or interconnect",
+            )),
+            (ClientKind::Vm, Some(zone), None) => {
+                Ok((Origin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
+            }
+            (ClientKind::Vm, None, Some(other)) => elsewhere(other.as_str(), region, zones, at("region")),
+            (ClientKind::Vm, Some(_), Some(_)) => {
+                let help = "keep `zone` for a VM of the region, `region` for a VM of another one";
+                Err(Problem::that(at("region"), "stands beside `zone`", help))
+            }
+            (ClientKind::Vm, None, None) => {
+                let zone = &zones[ZoneId::from_index(0)];
+                let help = format!("add zone = {zone:?}, or region = \"…\" for a VM of another region");
+                Err(Problem::that(path.clone(), "has no `zone`", help))
+            }
+            (ClientKind::Vpn | ClientKind::Interconnect, None, None) => Ok((Origin::Hybrid, kind)),
+            (ClientKind::Vpn | ClientKind::Interconnect, zone, _) => {
+                let key = if zone.is_some() { "zone" } else { "region" };
+                let help = format!("leave `{key}` out, or write kind = \"vm\"");
+                Err(Problem::that(at(key), format_args!("has no meaning for a client of kind {kind}"), help))
+            }
+        }
+    }
+}
+
+/// A VM of the region `other`.
+fn elsewhere<'a>(
+    other: &'a str,
+    region: &str,
+    zones: &IdVec<ZoneId, String>,
+    path: KeyPath,
+) -> Result<(Origin, &'a str), Problem> {
+    if other == region {
+        let zone = &zones[ZoneId::from_index(0)];
+        let what = format!("is {other:?}, the load balancer's own region");
+        return Err(Problem::that(path, what, format!("say which zone it is in instead: zone = {zone:?}")));
+    }
+    if zones.iter().any(|zone| zone == other) {
+        let what = format!("is {other:?}, a zone of the load balancer's region");
+        return Err(Problem::that(path, what, format!("write zone = {other:?} instead")));
+    }
+    if super::RESERVED.contains(&other) {
+        return Err(Problem::that(
+            path,
+            format_args!("can't be {other:?}"),
+            "name a region, such as \"europe-west1\"",
+        ));
+    }
+    Ok((Origin::OtherRegion, other))
+}
