@@ -31,6 +31,7 @@ mod path;
 mod plan;
 mod problem;
 mod reader;
+pub mod runner;
 mod threshold;
 mod world;
 

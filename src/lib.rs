@@ -1,9 +1,54 @@
 //! zonesim: a discrete-event simulator of zonal affinity in Google Cloud passthrough Network Load Balancers.
+//!
+//! One experiment file describes a region, a load balancer, backends, clients and faults, and the alternatives to
+//! compare. Every alternative meets the same traffic and the same failures; the results are CSV files and charts.
+//!
+//! # Map
+//!
+//! ```text
+//! experiment file -> Experiment -> cells x replications -> Simulation::run -> Outcome -> CSV -> Figure -> PNG
+//!                                   (rayon)                     |
+//!                                                               asks -> lb::LoadBalancer::route(now, packet) -> Verdict
+//! ```
+//!
+//! Data flows one way. A module uses only modules above it in this list:
+//!
+//! | module | what |
+//! |---|---|
+//! | [`time`], [`ids`] | integer nanoseconds; typed ids and the vectors that only they index |
+//! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
+//! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
+//! | [`sim`] | the world: events, network, backends, probers, and what is measured |
+//! | [`experiment`] | the experiment file, its cells, and the runner |
+//! | [`report`] | results: CSV files, figures, charts |
+//! | [`cli`] | the command line |
+//!
+//! # Invariants
+//!
+//! A test of the source (`src/tests/tidy.rs`) keeps these; most of them are absences.
+//!
+//! - `lb` has no clock, queue, file, thread or generator. Packet and time go in, a verdict comes out.
+//! - `sim` touches no file and no thread. Only `experiment::runner` names rayon, only `report` names csv and
+//!   plotters, only `cli` prints.
+//! - No wall clock and no hash map of random order in the model: the same file and seed give the same bytes.
+//! - Streams of random numbers are keyed by seed, replication, purpose and name, never by arm or thread.
+//! - A ratio, rate, threshold or distribution that breaks its rule can't be built.
+//! - At the end of every run nothing is lost: [`sim::outcome::Outcome::assert_conserved`].
+//!
+//! # To add a …
+//!
+//! - **metric**: a row of [`sim::metric::METRICS`]. Headers, summaries and thresholds derive from it.
+//! - **chart**: a file in `report/charts/` and its line in the list there.
+//! - **distribution**: a form and a law in `random/distribution.rs`. **Arrival process**: a variant of
+//!   [`workload::ArrivalSpec`].
+//! - **event**: a variant of `sim::event::Event`; the compiler shows what must handle it.
+//! - **question**: a file in `experiments/`.
 
 pub mod ids;
+pub mod time;
+
 pub mod random;
 pub mod stats;
-pub mod time;
 
 pub mod lb;
 pub mod workload;
@@ -13,6 +58,8 @@ pub mod sim;
 pub mod experiment;
 
 pub mod report;
+
+pub mod cli;
 
 #[cfg(test)]
 mod tests;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `zonesim` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    zonesim::cli::main()
+}

@@ -3,4 +3,8 @@
 pub mod charts;
 pub mod draw;
 pub mod figure;
+pub mod journal;
+pub mod manifest;
+mod number;
 pub mod results;
+pub mod tables;

@@ -95,6 +95,11 @@ impl<T> ByZone<T> {
         }
     }
 
+    /// Every value: zone by zone, then that for no backend.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.zones.iter_mut().chain([&mut self.nowhere])
+    }
+
     /// Every value, with the zone that it is for.
     pub fn pairs(&self) -> impl Iterator<Item = (Option<ZoneId>, &T)> {
         self.zones.pairs().map(|(zone, value)| (Some(zone), value)).chain([(None, &self.nowhere)])
@@ -141,7 +146,7 @@ pub struct BackendOutcome {
     pub unhealthy_nanos: u64,
 }
 
-/// One sample of the timeline between one client place and one backend zone.
+/// One sample of the timeline between one client place and one backend zone, or no backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Connections that began in the sample.
@@ -154,11 +159,11 @@ pub struct Sample {
     pub active: f64,
 }
 
-/// All samples of the timeline. A row holds one sample for each place, and in it for each zone.
+/// All samples of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Sample by sample: place by place: zone by zone.
-    pub traffic: Vec<IdVec<PlaceId, IdVec<ZoneId, Sample>>>,
+    /// Sample by sample: by client place and backend zone.
+    pub traffic: Vec<IdVec<PlaceId, ByZone<Sample>>>,
     /// Sample by sample: the time-weighted mean number of backends of each zone held healthy.
     pub healthy: Vec<IdVec<ZoneId, f64>>,
 }

@@ -69,7 +69,7 @@ impl Recorder {
         let zones = scenario.zones.len();
         let pairs = scenario.places.iter().map(|_| IdVec::from_fn(zones, |_| Pair::default())).collect();
         let samples = scenario.timing.samples();
-        let row = || scenario.places.iter().map(|_| IdVec::from_fn(zones, |_| Sample::default())).collect();
+        let row = || scenario.places.iter().map(|_| ByZone::<Sample>::new(zones)).collect();
         let mut recorder = Self {
             timing: scenario.timing,
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
@@ -182,13 +182,13 @@ impl Recorder {
         if let Some(cause) = failure {
             self.failures[cause as usize] += 1;
         }
-        let Some(backend) = flow.backend else { return };
-        let (place, zone) = (self.client_places[flow.client], self.backend_zones[backend]);
+        let place = self.client_places[flow.client];
+        let zone = flow.backend.map(|backend| self.backend_zones[backend]);
         let began = self.sample_of(flow.started);
-        self.timeline.traffic[began][place][zone].connections += 1;
+        self.timeline.traffic[began][place].at(zone).connections += 1;
         if failed > 0 && now < self.timing.window_end() {
             let ended = self.sample_of(now);
-            self.timeline.traffic[ended][place][zone].failed += 1;
+            self.timeline.traffic[ended][place].at(zone).failed += 1;
         }
     }
 
@@ -230,7 +230,7 @@ impl Recorder {
         let length = self.sample_length(now).as_nanos() as f64;
         let row = &mut self.timeline.traffic[self.samples_done];
         for (samples, pairs) in row.iter_mut().zip(self.pairs.iter_mut()) {
-            for (sample, pair) in samples.iter_mut().zip(pairs.iter_mut()) {
+            for (sample, pair) in samples.zones.iter_mut().zip(pairs.iter_mut()) {
                 sample.active = pair.active.area(now) as f64 / length;
                 pair.active.restart(now);
                 sample.connect_p99 = pair.sample_connect.quantile(990);

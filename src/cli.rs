@@ -1,0 +1,147 @@
+//! The command line: the only place that prints or knows arguments.
+
+mod console;
+mod explain;
+mod plot;
+mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
+use console::Console;
+
+/// How a command ends: its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// 0: all done.
+    Done,
+    /// 1: the run failed.
+    Failed,
+    /// 2: wrong usage, or an error in the experiment file.
+    Usage,
+    /// 3: all done, but a threshold was missed.
+    ThresholdMissed,
+    /// 130: stopped by Ctrl-C.
+    Interrupted,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(match status {
+            Status::Done => 0,
+            Status::Failed => 1,
+            Status::Usage => 2,
+            Status::ThresholdMissed => 3,
+            Status::Interrupted => 130,
+        })
+    }
+}
+
+/// A request that can't be meant: exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UsageError(String);
+
+const EXAMPLES: &str = "\
+Examples:
+  zonesim run                                    run the quickstart, results in results/quickstart
+  zonesim run my.toml --jobs 2                   run every arm of an experiment
+  zonesim run my.toml --set simulation.duration=10m --dry-run
+  zonesim explain my.toml --down ig-a-1,ig-a-2   which backends each client may reach, and why
+  zonesim plot results/my                        draw the charts again";
+
+/// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    before_help = EXAMPLES,
+    arg_required_else_help = true,
+    help_template = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say nothing but errors and the data asked for.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// When to use colour. `NO_COLOR` is obeyed.
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    color: ColorChoice,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run every cell and replication of an experiment, and write its results folder.
+    Run(run::RunArgs),
+    /// Show which backends each client may reach in one state of health, and why.
+    Explain(explain::ExplainArgs),
+    /// Draw every chart of a results folder again, from its CSV files.
+    Plot(plot::PlotArgs),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Settings that win over the experiment file.
+#[derive(Debug, Args)]
+struct OverrideArgs {
+    /// Set any key of the experiment, such as `clients.web-a.arrivals.poisson.rate=500`. May be repeated.
+    #[arg(long, value_name = "PATH=VALUE", value_parser = parse_set)]
+    set: Vec<(String, String)>,
+}
+
+fn parse_set(text: &str) -> Result<(String, String), String> {
+    let (path, value) = text.split_once('=').ok_or("write PATH=VALUE")?;
+    Ok((path.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Parses the arguments, does what they say, and gives the exit status.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Prints help and versions to standard output, errors to standard error.
+        Err(error) => {
+            let failed = error.use_stderr()
+                && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+            let _ = error.print();
+            return if failed { Status::Usage } else { Status::Done }.into();
+        }
+    };
+    let console = Console::new(cli.quiet, cli.color);
+    let status = match cli.command {
+        Command::Run(args) => run::run(args, &console),
+        Command::Explain(args) => explain::explain(&args, &console),
+        Command::Plot(args) => plot::plot(&args, &console),
+    };
+    match status {
+        Ok(status) => status.into(),
+        Err(error) => {
+            console.error(&error);
+            if error.is::<ExperimentError>() || error.is::<UsageError>() {
+                Status::Usage
+            } else {
+                Status::Failed
+            }
+            .into()
+        }
+    }
+}
+
+/// Reads an experiment, or the quickstart without a file.
+fn read_experiment(file: Option<&PathBuf>, overrides: &Overrides) -> Result<Experiment, ExperimentError> {
+    match file {
+        Some(path) => Experiment::read(path, overrides),
+        None => {
+            let source =
+                Source { name: "quickstart.toml (embedded)".to_owned(), text: QUICKSTART.to_owned() };
+            Experiment::parse(source, overrides)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What goes to the terminal: data to standard output, everything else to standard error.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the one place that prints")]
+
+use std::io::{self, IsTerminal, Write};
+
+use super::ColorChoice;
+use crate::experiment::ExperimentError;
+
+/// The terminal, as the user wants it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Console {
+    quiet: bool,
+    color: bool,
+}
+
+impl Console {
+    pub(super) fn new(quiet: bool, color: ColorChoice) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => !plain && io::stderr().is_terminal(),
+        };
+        Self { quiet, color }
+    }
+
+    /// Whether nothing but data and errors is wanted.
+    pub(super) fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Writes data to standard output. A reader that has gone away is no error.
+    pub(super) fn data(self, text: &str) -> io::Result<()> {
+        match io::stdout().lock().write_all(text.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Says something on standard error, unless quiet.
+    pub(super) fn note(self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Says what went wrong.
+    pub(super) fn error(self, error: &anyhow::Error) {
+        match error.downcast_ref::<ExperimentError>() {
+            Some(error) => eprintln!("{}", error.render(self.color)),
+            None => {
+                eprintln!("{} {error:#}", if self.color { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" });
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! `zonesim explain`: every set on the way from configured to modified eligible backends, in one state of health.
+//!
+//! The sets come from [`decide`], which the engine asks too; nothing is decided here.
+
+mod reason;
+mod text;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::console::Console;
+use super::{OverrideArgs, Status, UsageError, read_experiment};
+use crate::experiment::{Cell, Experiment, Overrides, nearest};
+use crate::ids::{BackendId, ClientId};
+use crate::lb::backend::{BackendSet, Role, Roster};
+use crate::lb::zonal_affinity::{Origin, decide};
+use crate::sim::scenario::Scenario;
+use reason::because;
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArgs {
+    /// The experiment file.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    file: PathBuf,
+    /// Backends that are unhealthy, by name; a group's name stands for all its members. All others are healthy.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    down: Vec<String>,
+    /// Only this client group.
+    #[arg(long, value_name = "NAME")]
+    client: Option<String>,
+    /// Only this arm.
+    #[arg(long, value_name = "NAME")]
+    arm: Option<String>,
+    #[command(flatten)]
+    overrides: OverrideArgs,
+    /// A table to read, or one JSON array.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
+    let overrides = Overrides { set: args.overrides.set.clone(), seed: None, replications: None };
+    let experiment = read_experiment(Some(&args.file), &overrides)?;
+    let explanations = explain_all(&experiment, args)?;
+    let output = match args.format {
+        Format::Text => text::render(&explanations),
+        Format::Json => serde_json::to_string_pretty(&explanations)? + "\n",
+    };
+    console.data(&output)?;
+    Ok(Status::Done)
+}
+
+/// Primaries and failovers apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ByRole {
+    primary: Vec<String>,
+    failover: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct OriginalEligible {
+    kind: &'static str,
+    backends: Vec<String>,
+}
+
+/// One client group in one cell. A set that is not computed is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Explanation {
+    arm: String,
+    client: String,
+    client_zone: String,
+    compatible: bool,
+    configured: ByRole,
+    healthy: Vec<String>,
+    original_eligible: OriginalEligible,
+    zonal_match_test: Option<Vec<String>>,
+    zonal_matched: Option<Vec<String>>,
+    intersection: Option<Vec<String>>,
+    healthy_share: Option<f64>,
+    spillover: &'static str,
+    spillover_ratio: Option<f64>,
+    modified_eligible: Vec<String>,
+    outcome: &'static str,
+    because: String,
+    /// The cell's axis values, where its arm or the experiment sweeps any.
+    #[serde(flatten)]
+    axes: Map<String, Value>,
+}
+
+fn explain_all(experiment: &Experiment, args: &ExplainArgs) -> anyhow::Result<Vec<Explanation>> {
+    let arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+    check_name("arm", args.arm.as_deref(), &arms)?;
+    let mut explanations = Vec::new();
+    for cell in experiment.cells() {
+        if args.arm.as_ref().is_some_and(|arm| *arm != cell.arm) {
+            continue;
+        }
+        let scenario = experiment.scenario(cell);
+        let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
+        check_name("client", args.client.as_deref(), &clients)?;
+        let down = backends_called(&scenario, &args.down)?;
+        let roster =
+            Roster::new(scenario.zones.len(), scenario.load_balanced(), |backend| !down.contains(&backend));
+        for (client, group) in scenario.clients.pairs() {
+            if args.client.as_ref().is_none_or(|name| *name == group.name) {
+                explanations.push(explain_one(experiment, cell, &scenario, &roster, client));
+            }
+        }
+    }
+    Ok(explanations)
+}
+
+fn explain_one(
+    experiment: &Experiment,
+    cell: &Cell,
+    scenario: &Scenario,
+    roster: &Roster,
+    client: ClientId,
+) -> Explanation {
+    let group = &scenario.clients[client];
+    let decision = decide(roster, &scenario.policy, group.origin);
+    let names = |set: BackendSet| -> Vec<String> {
+        roster.members(set).map(|id| roster.backends()[id].name.clone()).collect()
+    };
+    let zonal_match = decision.zonal_match;
+    let axes = experiment.axes().iter().zip(&cell.values).filter_map(|(axis, value)| {
+        let value = value.as_ref()?;
+        (axis.column != "spillover_ratio").then(|| (axis.column.clone(), value.to_json()))
+    });
+    Explanation {
+        arm: cell.arm.clone(),
+        client: group.name.clone(),
+        client_zone: scenario.places[group.place].name.clone(),
+        compatible: matches!(group.origin, Origin::Zone(_)),
+        configured: ByRole {
+            primary: names(BackendSet::configured(Role::Primary)),
+            failover: names(BackendSet::configured(Role::Failover)),
+        },
+        healthy: healthy_names(roster),
+        original_eligible: OriginalEligible {
+            kind: decision.kind.name(),
+            backends: decision.kind.set().map(names).unwrap_or_default(),
+        },
+        zonal_match_test: decision.test.map(names),
+        // Sought and not found is an empty set; not sought is none.
+        zonal_matched: decision
+            .test
+            .map(|_| zonal_match.map(|found| names(found.matched)).unwrap_or_default()),
+        intersection: zonal_match.map(|found| names(found.intersection)),
+        healthy_share: zonal_match.map(|found| found.eligible_count as f64 / found.matched_count as f64),
+        spillover: scenario.policy.zonal_affinity.spillover(),
+        spillover_ratio: scenario.policy.zonal_affinity.spillover_ratio().map(f64::from),
+        modified_eligible: decision.modified.map(names).unwrap_or_default(),
+        outcome: decision.outcome.name(),
+        because: because(scenario, roster, group.origin, &decision),
+        axes: axes.collect(),
+    }
+}
+
+fn healthy_names(roster: &Roster) -> Vec<String> {
+    let healthy = roster.backends().pairs().filter(|(id, _)| roster.is_healthy(*id));
+    healthy.map(|(_, backend)| backend.name.clone()).collect()
+}
+
+/// The backends that `names` name, each a backend or a group.
+fn backends_called(scenario: &Scenario, names: &[String]) -> anyhow::Result<Vec<BackendId>> {
+    let mut found = Vec::new();
+    for name in names {
+        let before = found.len();
+        let named = scenario
+            .backends
+            .pairs()
+            .filter(|(_, spec)| spec.name == *name || scenario.groups[spec.group].name == *name);
+        found.extend(named.map(|(id, _)| id));
+        if found.len() == before {
+            let known: Vec<&str> = scenario.backends.iter().map(|spec| spec.name.as_str()).collect();
+            bail!(UsageError(unknown("backend", name, &known)));
+        }
+    }
+    Ok(found)
+}
+
+fn check_name(what: &str, name: Option<&str>, known: &[&str]) -> anyhow::Result<()> {
+    match name {
+        Some(name) if !known.contains(&name) => bail!(UsageError(unknown(what, name, known))),
+        _ => Ok(()),
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("there is no {what} {name:?}; did you mean {near:?}?"),
+        None => format!("there is no {what} {name:?}; there are {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,22 @@
+//! `zonesim plot`: draws the charts of a results folder again.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Status;
+use super::console::Console;
+use crate::report::charts::draw_all;
+
+#[derive(Debug, Args)]
+pub(super) struct PlotArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS_DIR")]
+    folder: PathBuf,
+}
+
+pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status> {
+    let charts = draw_all(&args.folder, |path| console.note(&format!("drew {}", path.display())))?;
+    console.note(&format!("{} charts in {}", charts.len(), args.folder.join("charts").display()));
+    Ok(Status::Done)
+}

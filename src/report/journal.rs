@@ -1,0 +1,173 @@
+//! The journal of a job: every finished run, durable as soon as it is finished.
+//!
+//! One JSON object a line: first what the job is, then a run each. The CSV files are written from whole outcomes in
+//! the order of runs, so a job that was interrupted can be finished from its journal to the same bytes. A line
+//! that was cut short by a crash is dropped.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Experiment;
+use crate::experiment::runner::RunId;
+use crate::random::hash_bytes;
+use crate::sim::outcome::Outcome;
+
+/// The journal's name in a results folder.
+const NAME: &str = ".zonesim-journal";
+
+/// Why a journal can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// A file error.
+    #[error("can't use the journal {}: {source}", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// There is nothing to resume.
+    #[error("{} holds no unfinished job to resume; run without --resume", folder.display())]
+    Nothing {
+        /// The results folder.
+        folder: PathBuf,
+    },
+    /// The journal is of another job.
+    #[error(
+        "the unfinished job in {} is of another experiment, seed or version of zonesim; \
+         choose another --out, or run without --resume to start anew",
+        folder.display()
+    )]
+    OtherJob {
+        /// The results folder.
+        folder: PathBuf,
+    },
+}
+
+/// What a journal is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    zonesim: String,
+    experiment: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Record {
+    cell: usize,
+    replication: u32,
+    outcome: Outcome,
+}
+
+/// A fingerprint of an experiment as run, overrides applied.
+pub fn experiment_hash(experiment: &Experiment) -> String {
+    format!("{:016x}", hash_bytes(0, experiment.document().as_bytes()))
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Begins a new journal in `folder`, replacing an older one.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn create(folder: &Path, experiment: &Experiment) -> Result<Self, JournalError> {
+        let path = folder.join(NAME);
+        let created =
+            File::create(&path).map_err(|source| JournalError::Io { path: path.clone(), source })?;
+        let mut journal = Self { path, file: created };
+        journal.append(&header(experiment))?;
+        Ok(journal)
+    }
+
+    /// Opens the journal of an unfinished job in `folder`, with its finished runs.
+    ///
+    /// # Errors
+    /// If there is none, or it is of another job.
+    pub fn resume(
+        folder: &Path,
+        experiment: &Experiment,
+    ) -> Result<(Self, Vec<(RunId, Outcome)>), JournalError> {
+        let path = folder.join(NAME);
+        let io = |source| JournalError::Io { path: path.clone(), source };
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(JournalError::Nothing { folder: folder.to_owned() });
+            }
+            Err(source) => return Err(io(source)),
+        };
+        let mut lines = CompleteLines { reader: BufReader::new(&file), length: 0 };
+        let first: Option<Header> = lines.next().map_err(io)?;
+        if first != Some(header(experiment)) {
+            return Err(JournalError::OtherJob { folder: folder.to_owned() });
+        }
+        let mut runs = Vec::new();
+        while let Some(Record { cell, replication, outcome }) = lines.next().map_err(io)? {
+            runs.push((RunId { cell, replication }, outcome));
+        }
+        let whole = lines.length;
+        file.set_len(whole).map_err(io)?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(io)?;
+        Ok((Self { path, file }, runs))
+    }
+
+    /// Adds a finished run.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JournalError> {
+        #[derive(Serialize)]
+        struct Borrowed<'a> {
+            cell: usize,
+            replication: u32,
+            outcome: &'a Outcome,
+        }
+        self.append(&Borrowed { cell: run.cell, replication: run.replication, outcome })
+    }
+
+    /// Removes the journal of a job that is complete.
+    ///
+    /// # Errors
+    /// If the file can't be removed.
+    pub fn remove(self) -> Result<(), JournalError> {
+        std::fs::remove_file(&self.path).map_err(|source| JournalError::Io { path: self.path, source })
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> Result<(), JournalError> {
+        let mut bytes = serde_json::to_vec(line).expect("plain data");
+        bytes.push(b'\n');
+        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
+        written.map_err(|source| JournalError::Io { path: self.path.clone(), source })
+    }
+}
+
+fn header(experiment: &Experiment) -> Header {
+    Header { zonesim: env!("CARGO_PKG_VERSION").to_owned(), experiment: experiment_hash(experiment) }
+}
+
+/// Reads lines that are complete, and counts their bytes.
+struct CompleteLines<R> {
+    reader: R,
+    length: u64,
+}
+
+impl<R: BufRead> CompleteLines<R> {
+    /// The next line's value; `None` at the end, or at the first line that is cut short.
+    fn next<T: for<'de> Deserialize<'de>>(&mut self) -> io::Result<Option<T>> {
+        let mut line = Vec::new();
+        self.reader.read_until(b'\n', &mut line)?;
+        let value = if line.ends_with(b"\n") { serde_json::from_slice(&line).ok() } else { None };
+        if value.is_some() {
+            self.length += line.len() as u64;
+        }
+        Ok(value)
+    }
+}
