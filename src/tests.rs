@@ -1,3 +1,46 @@
 //! Tests of more than one room: the source itself, and whole runs.
 
+mod detection;
+mod determinism;
+mod health;
+mod shares;
+mod snapshot;
 mod tidy;
+
+use crate::experiment::runner::{RunId, run_one};
+use crate::experiment::{Experiment, Overrides, Source};
+use crate::sim::outcome::Outcome;
+
+/// The experiment that `text` describes.
+fn experiment(text: &str) -> Experiment {
+    let source = Source { name: "test.toml".to_owned(), text: text.to_owned() };
+    Experiment::parse(source, &Overrides::default()).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+/// The outcomes of every cell, replication by replication.
+fn outcomes(experiment: &Experiment) -> Vec<Vec<Outcome>> {
+    let runs = |cell: usize| {
+        (0..experiment.replications())
+            .map(move |replication| run_one(experiment, RunId { cell, replication }))
+    };
+    experiment.cells().iter().map(|cell| runs(cell.index).collect()).collect()
+}
+
+/// The outcome of an experiment of one run.
+fn outcome(text: &str) -> Outcome {
+    let experiment = experiment(text);
+    assert_eq!((experiment.cells().len(), experiment.replications()), (1, 1));
+    outcomes(&experiment).remove(0).remove(0)
+}
+
+/// Asserts that a count of successes in `trials` trials is what probability `share` makes likely: within five
+/// standard deviations (two in a million tests would fail by chance; the seeds are fixed).
+#[track_caller]
+fn assert_binomial(count: u64, trials: u64, share: f64, what: &str) {
+    let (mean, n) = (trials as f64 * share, trials as f64);
+    let tolerance = 5.0 * (n * share * (1.0 - share)).sqrt();
+    assert!(
+        (count as f64 - mean).abs() <= tolerance,
+        "{what}: {count} of {trials}, expected {mean:.1} +- {tolerance:.1}"
+    );
+}

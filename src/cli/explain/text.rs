@@ -5,29 +5,20 @@ use super::Explanation;
 /// The widest list of names before it is cut.
 const NAMES_WIDTH: usize = 72;
 
-/// Every explanation; those that say the same for several cells of an arm are shown once.
+/// Every explanation; cells of an arm in which the sets are the same are shown together.
 pub(super) fn render(explanations: &[Explanation]) -> String {
-    let mut shown: Vec<(&Explanation, Vec<String>)> = Vec::new();
+    let mut sections: Vec<Vec<&Explanation>> = Vec::new();
     for explanation in explanations {
-        let cell = cell_label(explanation);
-        match shown.iter_mut().find(|(other, _)| same_decision(other, explanation)) {
-            Some((_, cells)) if !cells.contains(&cell) => cells.push(cell),
-            Some(_) => {}
-            None => shown.push((explanation, vec![cell])),
+        match sections.iter_mut().find(|section| same_sets(section[0], explanation)) {
+            Some(section) => section.push(explanation),
+            None => sections.push(vec![explanation]),
         }
     }
-    shown.iter().map(|(explanation, cells)| section(explanation, cells)).collect::<Vec<_>>().join("\n")
+    sections.iter().map(|cells| section(cells)).collect::<Vec<_>>().join("\n")
 }
 
-/// What tells a cell from the others of its arm.
-fn cell_label(explanation: &Explanation) -> String {
-    let ratio = explanation.spillover_ratio.map(|ratio| format!("spillover ratio {ratio:?}"));
-    let axes = explanation.axes.iter().map(|(axis, value)| format!("{axis} {value}"));
-    ratio.into_iter().chain(axes).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether two explanations of an arm differ in nothing but their ratios and axes.
-fn same_decision(a: &Explanation, b: &Explanation) -> bool {
+/// Whether two explanations differ in nothing but their ratios and axes.
+fn same_sets(a: &Explanation, b: &Explanation) -> bool {
     let strip = |explanation: &Explanation| Explanation {
         spillover_ratio: None,
         because: String::new(),
@@ -37,37 +28,40 @@ fn same_decision(a: &Explanation, b: &Explanation) -> bool {
     strip(a) == strip(b)
 }
 
-fn section(explanation: &Explanation, cells: &[String]) -> String {
+fn section(cells: &[&Explanation]) -> String {
+    let explanation = cells[0];
     let spillover = explanation.spillover.trim_start_matches("ZONAL_AFFINITY_");
     let kind = if explanation.compatible { "compatible" } else { "not compatible with zonal affinity" };
     let mut text = format!(
         "arm {} ({spillover}) · client {} in {}, {kind}\n",
         explanation.arm, explanation.client, explanation.client_zone
     );
-    for cell in cells.iter().filter(|cell| !cell.is_empty()) {
-        text += &format!("  {cell}\n");
-    }
     let configured = &explanation.configured;
-    let all: Vec<String> = configured.primary.iter().chain(&configured.failover).cloned().collect();
-    let down: Vec<String> = all.iter().filter(|name| !explanation.healthy.contains(name)).cloned().collect();
+    let all = configured.primary.iter().chain(&configured.failover);
+    let down: Vec<String> = all.filter(|name| !explanation.healthy.contains(name)).cloned().collect();
     let kind = explanation.original_eligible.kind.replace('_', " ");
-    let mut rows = vec![
+    for (label, names) in [
         ("configured: primary", Some(&configured.primary)),
         ("configured: failover", Some(&configured.failover)),
         ("unhealthy", Some(&down)),
-    ];
-    let eligible = format!("A  original eligible ({kind})");
-    rows.extend([
-        (eligible.as_str(), Some(&explanation.original_eligible.backends)),
-        ("B  zonal match test", explanation.zonal_match_test.as_ref()),
-        ("C  zonal matched", explanation.zonal_matched.as_ref()),
+        (&format!("A    original eligible ({kind})"), Some(&explanation.original_eligible.backends)),
+        ("B    zonal match test", explanation.zonal_match_test.as_ref()),
+        ("C    zonal matched", explanation.zonal_matched.as_ref()),
         ("A∩C  intersection", explanation.intersection.as_ref()),
         ("modified eligible", Some(&explanation.modified_eligible)),
-    ]);
-    for (label, names) in rows {
+    ] {
         text += &row(label, names);
     }
-    text + &format!("  => {}: {}\n", explanation.outcome, explanation.because)
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in cells {
+        let axes = cell.axes.iter().map(|(axis, value)| format!("{axis} {value}")).collect::<Vec<_>>();
+        let place = if axes.is_empty() { String::new() } else { format!(" with {}", axes.join(", ")) };
+        let reason = format!("  => {}{place}: {}\n", cell.outcome, cell.because);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    text + &reasons.concat()
 }
 
 fn row(label: &str, names: Option<&Vec<String>>) -> String {
