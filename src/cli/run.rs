@@ -27,7 +27,7 @@ pub(super) struct RunArgs {
     /// The experiment file; the embedded quickstart without one.
     #[arg(value_name = "EXPERIMENT.toml")]
     file: Option<PathBuf>,
-    /// The results folder [default: results/<name>].
+    /// The results folder [default: results/NAME, of the experiment].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Threads [default: one for each core].

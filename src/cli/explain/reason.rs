@@ -52,7 +52,7 @@ fn matched(affinity: ZonalAffinity, kind: EligibleKind, outcome: Outcome, found:
             format!("{count}: staying within the zone, on its unhealthy backends")
         }
         (ZonalAffinity::SpillCrossZone(ratio), _) if ratio.is_zero() => match outcome {
-            Outcome::InZone => format!("{count}: spillover ratio 0.0 needs but one"),
+            Outcome::InZone => format!("{count}: spillover ratio 0.0 needs only one"),
             _ => format!("{count}: spillover ratio 0.0 spills when there is none"),
         },
         (ZonalAffinity::SpillCrossZone(ratio), Outcome::InZone) => {

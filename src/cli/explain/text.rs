@@ -67,17 +67,55 @@ fn section(cells: &[&Explanation]) -> String {
 fn row(label: &str, names: Option<&Vec<String>>) -> String {
     let pad = 40_usize.saturating_sub(label.chars().count());
     let Some(names) = names else {
-        return format!("  {label}{:pad$}    –  not computed\n", "");
+        return format!("  {label}{:pad$}   –  not computed\n", "");
     };
+    let runs = shortened(names);
     let mut list = String::new();
-    for (position, name) in names.iter().enumerate() {
-        if list.len() + name.len() > NAMES_WIDTH {
-            list += &format!(" … and {} more", names.len() - position);
+    for (position, (run, _)) in runs.iter().enumerate() {
+        if position > 0 && list.len() + run.len() > NAMES_WIDTH {
+            let rest: usize = runs[position..].iter().map(|(_, count)| count).sum();
+            list += &format!(" … and {rest} more");
             break;
         }
         list += if position == 0 { "" } else { " " };
-        list += name;
+        list += run;
     }
-    let line = format!("  {label}{:pad$} {:4}  {list}", "", names.len());
+    let line = format!("  {label}{:pad$} {:3}  {list}", "", names.len());
     format!("{}\n", line.trim_end())
+}
+
+/// The names, with members of a group that follow each other drawn together (`ig-a-1..4`), and how many each stands for.
+fn shortened(names: &[String]) -> Vec<(String, usize)> {
+    let parts = |name: &str| -> Option<(String, u64)> {
+        let (group, member) = name.rsplit_once('-')?;
+        Some((group.to_owned(), member.parse().ok()?))
+    };
+    let follows = |a: &String, b: &String| match (parts(a), parts(b)) {
+        (Some((group, member)), Some((other, next))) => group == other && next == member + 1,
+        _ => false,
+    };
+    let shown = |run: &[String]| match (run, parts(&run[run.len() - 1])) {
+        ([first, _, ..], Some((_, last))) => format!("{first}..{last}"),
+        _ => run[0].clone(),
+    };
+    names.chunk_by(follows).map(|run| (shown(run), run.len())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_that_follow_each_other_are_drawn_together() {
+        let names = ["ig-a-1", "ig-a-2", "ig-a-4", "ig-b-5", "ig-b-6", "single"].map(str::to_owned);
+        let shown: Vec<String> = shortened(&names).into_iter().map(|(run, _)| run).collect();
+        assert_eq!(shown, ["ig-a-1..2", "ig-a-4", "ig-b-5..6", "single"]);
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_say_so() {
+        let names: Vec<String> = (0..50).map(|number| format!("backend-{number}0")).collect();
+        let text = row("x", Some(&names));
+        assert!(text.contains("… and") && text.len() < 200, "{text}");
+    }
 }

@@ -125,7 +125,7 @@ fn series(results: &Results, places: &[Place<'_>]) -> Vec<Mark> {
             Mark::Series(Series {
                 name: results.arms[arm].clone(),
                 style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
-                points: sweep.iter().map(|place| Some(point(results, place, named(place)))).collect(),
+                points: alike(&sweep).map(|places| Some(point(results, places, named(&places[0])))).collect(),
                 join: if many { Join::None } else { Join::Straight },
                 spread: Spread::Whiskers,
             })
@@ -149,15 +149,25 @@ fn sweeps<'a>(places: Vec<&'a Place<'a>>, facets: &[Facet], along: Option<usize>
     sweeps
 }
 
-fn point(results: &Results, place: &Place<'_>, named: bool) -> Point {
-    let values: Vec<&str> =
-        place.cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
-    let label = match (named, values.is_empty()) {
-        (false, _) => String::new(),
-        (true, true) => results.arms[place.cell.arm].clone(),
-        (true, false) => values.join(", "),
+/// Parts a sweep into runs of cells that came out exactly alike: between two thresholds every ratio is the same policy.
+fn alike<'p, 'a>(sweep: &'p [&'a Place<'a>]) -> impl Iterator<Item = &'p [&'a Place<'a>]> {
+    sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value)
+}
+
+/// The point of cells that came out alike, with the range of their axis values.
+fn point(results: &Results, places: &[&Place<'_>], named: bool) -> Point {
+    let values = |place: &Place<'_>| {
+        let filled = place.cell.values.iter().filter(|value| !value.is_empty());
+        filled.cloned().collect::<Vec<_>>().join(", ")
     };
-    Point { x: place.x, y: place.y, label }
+    let (first, last) = (values(places[0]), values(places[places.len() - 1]));
+    let label = match (named, first.is_empty(), first == last) {
+        (false, _, _) => String::new(),
+        (true, true, _) => results.arms[places[0].cell.arm].clone(),
+        (true, false, true) => first,
+        (true, false, false) => format!("{first} – {last}"),
+    };
+    Point { x: places[0].x, y: places[0].y, label }
 }
 
 fn front_style() -> Style {
@@ -202,6 +212,25 @@ mod tests {
         assert!(front.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 > pair[1].1), "{front:?}");
         assert_eq!(series[1].points[0].as_ref().unwrap().label, "disabled");
         assert_eq!(series[3].points[4].as_ref().unwrap().label, "0.4");
+    }
+
+    #[test]
+    fn cells_that_came_out_alike_are_one_point_with_their_range() {
+        let mut results = Folder::default().results();
+        let cell = |ratio: &str| {
+            let found = results.cells.iter().position(|cell| cell.values.contains(&ratio.to_owned()));
+            found.expect("the sample sweeps it")
+        };
+        let (like, alike) = (cell("0.3"), cell("0.4"));
+        for metric in ["failure_ratio", "cross_zone_usd_per_month"] {
+            let row = results.summary[&(like, metric.to_owned())].clone();
+            results.summary.insert((alike, metric.to_owned()), row);
+        }
+        let figure = figure(&results).unwrap();
+        let labels: Vec<String> =
+            series_of(&figure)[3].points.iter().flatten().map(|point| point.label.clone()).collect();
+        assert!(labels.contains(&"0.3 – 0.4".to_owned()), "{labels:?}");
+        assert_eq!(labels.len(), 10);
     }
 
     #[test]
