@@ -1,16 +1,20 @@
 //! The load balancer, sans-IO: packet and time in, verdict out.
 //!
-//! It has no clock, queue, file, thread or generator of its own. A packet is routed in the order of ZON-5:
-//! original eligible backends ([`eligibility`]), zonal affinity ([`zonal_affinity`]), consistent hashing, and
-//! an entry in the tracking table. `explain`, the tests and the simulation all ask [`zonal_affinity::decide`].
+//! It has no clock, queue, file, thread or generator of its own. A packet is routed in the order of ZON-5: eligible
+//! backends ([`eligibility`], [`target_pool`]), zonal affinity ([`zonal_affinity`]), consistent hashing, and an entry in the
+//! tracking table ([`tracking`]). `explain`, the tests and the simulation all ask [`zonal_affinity::decide`].
 
+pub mod affinity;
 pub mod backend;
 mod conntrack;
 pub mod eligibility;
 pub mod health;
 pub mod packet;
 pub mod ratio;
-mod selection;
+pub mod selection;
+pub mod target_pool;
+pub mod tracking;
+pub mod weight;
 pub mod zonal_affinity;
 
 #[cfg(test)]
@@ -18,21 +22,66 @@ mod tests;
 
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::time::{SimDuration, SimTime};
-use backend::{Backend, Role, Roster};
-use conntrack::ConnectionTable;
+use affinity::SessionAffinity;
+use backend::{BackendSet, Member, Role, Roster};
 pub use conntrack::MAX_BACKENDS;
-use packet::{FiveTuple, Packet};
-use selection::Selectors;
+use conntrack::{ConnectionTable, Entry};
+use eligibility::Eligibility;
+use packet::{Packet, PacketKind, Protocol};
+use selection::{SelectionHash, Selectors};
+use tracking::{Tracker, TrackingPolicy};
+use weight::WeightState;
 use zonal_affinity::{Decision, Origin, Outcome, Policy, decide};
 
-/// The idle timeout of tracking entries of an internal load balancer (CTE-7).
-pub const IDLE_TIMEOUT: SimDuration = SimDuration::from_secs(600);
+/// Everything that a load balancer is configured with, beside its backends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// How the backends of a new connection are decided.
+    pub policy: Policy,
+    /// Which fields keep connections together.
+    pub session_affinity: SessionAffinity,
+    /// How connections are tracked.
+    pub tracking: TrackingPolicy,
+    /// The hash function that selects.
+    pub hash: SelectionHash,
+    /// Whether weights that backends report count.
+    pub weighted: bool,
+    /// How long existing connections of a removed backend live on (CTE-9).
+    pub draining_timeout: SimDuration,
+    /// How long existing connections of the old role live on after a switch, unless draining is disabled (CTE-8).
+    pub failover_drain: SimDuration,
+    /// Whether later fragments, which carry no ports, are dropped by a target pool with affinity NONE (TPA-2).
+    pub drop_portless_fragments: bool,
+    /// Whether every packet is dropped, as a Network Security Integration does with zonal affinity (ZON-2).
+    pub drop_everything: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            session_affinity: SessionAffinity::None,
+            tracking: TrackingPolicy::new(Tracker::Internal),
+            hash: SelectionHash::Rendezvous,
+            weighted: false,
+            draining_timeout: SimDuration::ZERO,
+            failover_drain: SimDuration::from_secs(600),
+            drop_portless_fragments: true,
+            drop_everything: false,
+        }
+    }
+}
 
 /// Where a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// To the backend of the connection's tracking entry.
-    Tracked(BackendId),
+    /// To the backend of its tracking entry.
+    Tracked {
+        /// The backend.
+        backend: BackendId,
+        /// The outcome of the decision that placed the entry there.
+        outcome: Outcome,
+    },
     /// To a backend that was selected for it just now.
     Selected {
         /// The backend.
@@ -57,35 +106,47 @@ pub struct Counters {
     pub failover_switches: u64,
 }
 
-/// An internal passthrough load balancer.
+/// A passthrough load balancer.
 #[derive(Clone, Debug)]
 pub struct LoadBalancer {
-    policy: Policy,
+    settings: Settings,
     roster: Roster,
     selectors: Selectors,
+    weights: IdVec<BackendId, WeightState>,
+    last_valid_weights: IdVec<BackendId, f64>,
     table: ConnectionTable,
     /// The decision for each origin in the current state of health.
     decisions: Vec<Decision>,
     serving: Option<Role>,
+    /// When entries of backends outside the serving role end.
+    failover_deadline: Option<SimTime>,
+    /// Removed backends whose entries live on, and until when.
+    draining: Vec<(BackendId, SimTime)>,
+    /// The earliest of these moments.
+    next_deadline: SimTime,
     counters: Counters,
 }
 
 impl LoadBalancer {
-    /// A load balancer over `backends` in a region of `zones` zones, each backend in health `healthy`.
+    /// A load balancer over `members` in a region of `zones` zones.
     ///
     /// # Panics
-    /// With more than [`MAX_BACKENDS`] backends.
-    pub fn new(policy: Policy, zones: usize, backends: IdVec<BackendId, Backend>, healthy: bool) -> Self {
-        assert!(backends.len() <= MAX_BACKENDS, "at most {MAX_BACKENDS} backends");
-        let roster = Roster::new(zones, backends, |_| healthy);
-        let selectors = Selectors::new(&roster);
+    /// With more than [`MAX_BACKENDS`] members.
+    pub fn new(settings: Settings, zones: usize, members: IdVec<BackendId, Member>) -> Self {
+        assert!(members.len() <= MAX_BACKENDS, "at most {MAX_BACKENDS} backends");
+        let roster = Roster::of(zones, members);
         let mut balancer = Self {
-            policy,
+            settings,
+            selectors: Selectors::new(&roster, settings.hash),
+            weights: roster.all().iter().map(|_| WeightState::Unavailable).collect(),
+            last_valid_weights: roster.all().iter().map(|_| 1.0).collect(),
             roster,
-            selectors,
-            table: ConnectionTable::new(IDLE_TIMEOUT),
+            table: ConnectionTable::new(settings.tracking.idle_timeout),
             decisions: Vec::new(),
             serving: None,
+            failover_deadline: None,
+            draining: Vec::new(),
+            next_deadline: SimTime::NEVER,
             counters: Counters::default(),
         };
         balancer.decide_anew();
@@ -96,6 +157,11 @@ impl LoadBalancer {
     /// The backends with their health.
     pub fn roster(&self) -> &Roster {
         &self.roster
+    }
+
+    /// What it is configured with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// What has been counted.
@@ -114,70 +180,231 @@ impl LoadBalancer {
         self.table.restart_peak(now);
     }
 
-    /// Asks the processor to fetch what routing a packet of `tuple` will need soon. Changes nothing.
-    #[inline]
-    pub fn prefetch(&mut self, tuple: &FiveTuple) {
-        let key = self.table.key(tuple);
-        self.table.prefetch(key);
-    }
-
-    /// Routes one packet at time `now` (CTE-2 for TCP in mode `PER_CONNECTION`: a SYN opens a connection
-    /// whatever the table holds; any other packet follows its entry, or is placed like a new connection).
-    ///
-    /// Times must not run back from call to call.
-    #[inline]
-    pub fn route(&mut self, now: SimTime, packet: &Packet) -> Verdict {
-        let key = self.table.key(&packet.tuple);
-        if !packet.syn {
-            self.counters.lookups += 1;
-            if let Some(backend) = self.table.lookup(now, key) {
-                self.counters.hits += 1;
-                return Verdict::Tracked(backend);
-            }
-        }
-        let decision = &self.decisions[origin_slot(packet.origin, self.roster.zones())];
-        let chosen =
-            decision.modified.and_then(|set| self.selectors.pick(set, packet.tuple.selection_hash()));
-        let Some(backend) = chosen else {
-            return Verdict::Dropped;
-        };
-        self.table.insert(now, key, backend);
-        Verdict::Selected { backend, outcome: decision.outcome }
-    }
-
-    /// Holds `backend` `healthy` or not from now on; tells whether that is a change.
-    ///
-    /// Existing connections stay where they are: TCP persists on unhealthy backends by default (CTE-5).
-    pub fn set_health(&mut self, backend: BackendId, healthy: bool) -> bool {
-        if !self.roster.set_health(backend, healthy) {
-            return false;
-        }
-        self.selectors.set_health(backend, &self.roster.backends()[backend], healthy);
-        self.counters.health_transitions += 1;
-        self.decide_anew();
-        let serving = self.decisions[0].kind.role();
-        if serving != self.serving {
-            self.counters.failover_switches += u64::from(serving.is_some() && self.serving.is_some());
-            self.serving = serving.or(self.serving);
-        }
-        true
-    }
-
     /// The decision for new connections from `origin` in the current state of health.
     pub fn decision(&self, origin: Origin) -> &Decision {
         &self.decisions[origin_slot(origin, self.roster.zones())]
     }
 
+    /// Asks the processor to fetch what routing `packet` will need soon. Changes nothing.
+    #[inline]
+    pub fn prefetch(&mut self, packet: &Packet) {
+        let fields = self.settings.tracking.fields(self.settings.session_affinity, packet.class());
+        let key = self.table.key(fields, &packet.tuple);
+        self.table.prefetch(key);
+    }
+
+    /// Routes one packet at time `now` (CTE-2). Times must not run back from call to call.
+    #[inline]
+    pub fn route(&mut self, now: SimTime, packet: &Packet) -> Verdict {
+        if now >= self.next_deadline {
+            self.meet_deadlines(now);
+        }
+        let Settings { session_affinity: affinity, tracking, .. } = self.settings;
+        let protocol = packet.tuple.protocol;
+        if !tracking.tracks(protocol, affinity) {
+            return if self.drops(packet) { Verdict::Dropped } else { self.select(packet) };
+        }
+        let key = self.table.key(tracking.fields(affinity, packet.class()), &packet.tuple);
+        if packet.kind != PacketKind::Syn || !tracking.syn_is_new(affinity) {
+            self.counters.lookups += 1;
+            if let Some(Entry { backend, outcome }) = self.table.lookup(now, key) {
+                self.counters.hits += 1;
+                if self.keeps(backend, protocol) {
+                    return Verdict::Tracked { backend, outcome };
+                }
+            }
+        }
+        if self.drops(packet) {
+            return Verdict::Dropped;
+        }
+        let verdict = self.select(packet);
+        if let Verdict::Selected { backend, outcome } = verdict {
+            self.table.insert(now, key, Entry { backend, outcome });
+        }
+        verdict
+    }
+
+    /// Selects among the backends that a new connection may go to.
+    #[inline]
+    fn select(&mut self, packet: &Packet) -> Verdict {
+        let decision = self.decisions[origin_slot(packet.origin, self.roster.zones())];
+        let fields = self.settings.session_affinity.fields(packet.class());
+        let hash = fields.selection_hash(&packet.tuple);
+        let chosen = decision.modified.and_then(|set| self.selectors.pick(&self.roster, set, hash));
+        match chosen {
+            Some(backend) => Verdict::Selected { backend, outcome: decision.outcome },
+            None => Verdict::Dropped,
+        }
+    }
+
+    /// Whether a packet without an entry is dropped whatever the backends.
+    #[inline]
+    fn drops(&self, packet: &Packet) -> bool {
+        let settings = &self.settings;
+        settings.drop_everything
+            || packet.kind == PacketKind::LaterFragment
+                && settings.drop_portless_fragments
+                && settings.tracking.tracker == Tracker::TargetPool
+                && settings.session_affinity == SessionAffinity::None
+    }
+
+    /// Whether an entry keeps pointing at `backend` (CTE-5, CTE-6): not if the backend is unhealthy, the protocol does not
+    /// persist, and some other backend is healthy. Entries of removed backends are kept while they drain.
+    #[inline]
+    fn keeps(&self, backend: BackendId, protocol: Protocol) -> bool {
+        let member = self.roster.member(backend);
+        member.healthy
+            || !member.configured
+            || self.settings.tracking.persists(protocol, self.settings.session_affinity)
+            || !self.any_healthy()
+    }
+
+    fn any_healthy(&self) -> bool {
+        let healthy = |role| self.roster.size(BackendSet::healthy(role)) > 0;
+        healthy(Role::Primary) || healthy(Role::Failover)
+    }
+
+    /// Holds `backend` `healthy` or not from `now` on; tells whether that is a change.
+    ///
+    /// Existing connections follow the tracking policy when their next packet comes. A target pool's instance loses its
+    /// entries when it becomes unhealthy (TPA-5).
+    pub fn set_health(&mut self, now: SimTime, backend: BackendId, healthy: bool) -> bool {
+        if self.roster.is_healthy(backend) == healthy {
+            return false;
+        }
+        if self.roster.member(backend).configured {
+            self.counters.health_transitions += 1;
+        }
+        self.change(now, backend, |member| member.healthy = healthy);
+        if !healthy && self.settings.tracking.tracker == Tracker::TargetPool {
+            self.table.retain(now, |other| other != backend);
+        }
+        true
+    }
+
+    /// Adds `backend`, held `healthy` or not.
+    pub fn add(&mut self, now: SimTime, backend: BackendId, healthy: bool) {
+        self.draining.retain(|(other, _)| *other != backend);
+        self.change(now, backend, |member| {
+            member.configured = true;
+            member.healthy = healthy;
+        });
+        self.weigh();
+    }
+
+    /// Removes `backend`: no new connections; existing ones live on for the draining timeout (CTE-9), or end at once (a
+    /// target pool's instance always, TPA-5).
+    pub fn remove(&mut self, now: SimTime, backend: BackendId) {
+        self.change(now, backend, |member| member.configured = false);
+        let pool = self.settings.tracking.tracker == Tracker::TargetPool;
+        let drain = if pool { SimDuration::ZERO } else { self.settings.draining_timeout };
+        self.draining.push((backend, now + drain));
+        self.weigh();
+        self.meet_deadlines(now);
+    }
+
+    /// Switches `backend` to another role in place.
+    pub fn set_role(&mut self, now: SimTime, backend: BackendId, role: Role) {
+        self.change(now, backend, |member| member.backend.role = role);
+    }
+
+    /// Notes what `backend` reported of its weight. A backend without an available weight keeps its last one.
+    pub fn set_weight(&mut self, backend: BackendId, state: WeightState) {
+        if self.weights[backend] == state {
+            return;
+        }
+        self.weights[backend] = state;
+        if let WeightState::Valid(weight) = state {
+            self.last_valid_weights[backend] = weight;
+        }
+        self.weigh();
+    }
+
+    /// Configures it anew. Existing entries stay, except that a change of what they are found by makes them unreachable: the
+    /// table is emptied then (CTE-11).
+    pub fn configure(&mut self, now: SimTime, settings: Settings) {
+        let old = self.settings;
+        self.settings = settings;
+        let found_by = |settings: &Settings| (settings.session_affinity, settings.tracking.mode);
+        if found_by(&old) != found_by(&settings)
+            || old.tracking.idle_timeout != settings.tracking.idle_timeout
+        {
+            self.table.reset(now, settings.tracking.idle_timeout);
+        }
+        if old.hash != settings.hash {
+            self.selectors = Selectors::new(&self.roster, settings.hash);
+        }
+        self.weigh();
+        self.decide_anew();
+        self.follow_serving_role(now);
+    }
+
+    fn change(&mut self, now: SimTime, backend: BackendId, change: impl FnOnce(&mut Member)) {
+        let moves = self.roster.change(backend, change);
+        self.selectors.apply(&self.roster, backend, &moves);
+        self.decide_anew();
+        self.follow_serving_role(now);
+    }
+
+    fn weigh(&mut self) {
+        if self.settings.weighted {
+            let configured = |id| self.roster.member(id).configured;
+            let weights = weight::effective_weights(&self.weights, &self.last_valid_weights, configured);
+            self.selectors.set_weights(&self.roster, weights);
+        }
+    }
+
     fn decide_anew(&mut self) {
-        let Self { roster, policy, decisions, .. } = self;
+        let Self { roster, settings, decisions, .. } = self;
         decisions.clear();
-        decisions.extend(origins(roster.zones()).map(|origin| decide(roster, policy, origin)));
+        decisions.extend(origins(roster.zones()).map(|origin| decide(roster, &settings.policy, origin)));
+    }
+
+    /// Notices when the other role serves, and lets the old one's entries end (CTE-8).
+    fn follow_serving_role(&mut self, now: SimTime) {
+        let serving = self.decisions[0].kind.role();
+        if serving.is_none() || serving == self.serving {
+            return;
+        }
+        let switched = self.serving.is_some();
+        self.serving = serving;
+        self.counters.failover_switches += u64::from(switched);
+        if let (true, Eligibility::BackendService(policy)) = (switched, self.settings.policy.eligibility) {
+            if policy.disable_connection_drain_on_failover {
+                self.table.reset(now, self.settings.tracking.idle_timeout);
+            } else {
+                self.failover_deadline = Some(now + self.settings.failover_drain);
+                self.meet_deadlines(now);
+            }
+        }
+    }
+
+    /// Ends the entries whose time has come.
+    #[cold]
+    fn meet_deadlines(&mut self, now: SimTime) {
+        let gone: Vec<BackendId> =
+            self.draining.iter().filter(|(_, until)| *until <= now).map(|(backend, _)| *backend).collect();
+        self.draining.retain(|(_, until)| *until > now);
+        let role = self.serving.filter(|_| self.failover_deadline.is_some_and(|deadline| deadline <= now));
+        if !gone.is_empty() || role.is_some() {
+            let Self { roster, table, .. } = self;
+            let in_role = |id| {
+                let member: &Member = roster.member(id);
+                role.is_none_or(|role| member.backend.role == role || !member.configured)
+            };
+            table.retain(now, |id| !gone.contains(&id) && in_role(id));
+        }
+        if role.is_some() {
+            self.failover_deadline = None;
+        }
+        let drains = self.draining.iter().map(|(_, until)| *until);
+        self.next_deadline = drains.chain(self.failover_deadline).min().unwrap_or(SimTime::NEVER);
     }
 }
 
 /// Every origin in a region of `zones` zones, in the order of [`origin_slot`].
 fn origins(zones: usize) -> impl Iterator<Item = Origin> {
-    let outside = [Origin::Hybrid, Origin::OtherRegion];
+    let outside = [Origin::Hybrid, Origin::OtherRegion, Origin::PrivateServiceConnect, Origin::Internet];
     (0..zones).map(|zone| Origin::Zone(ZoneId::from_index(zone))).chain(outside)
 }
 
@@ -187,5 +414,7 @@ fn origin_slot(origin: Origin, zones: usize) -> usize {
         Origin::Zone(zone) => zone.index(),
         Origin::Hybrid => zones,
         Origin::OtherRegion => zones + 1,
+        Origin::PrivateServiceConnect => zones + 2,
+        Origin::Internet => zones + 3,
     }
 }

@@ -16,7 +16,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 pub use distribution::{Bytes, Count, Distribution, DistributionError, Quantity};
-pub use ziggurat::{exponential, normal};
+pub use ziggurat::{exponential, normal, open_unit};
 
 /// What a stream of random numbers is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod fault;
 mod flow;
 mod machine;
 pub mod metric;
+mod operate;
 pub mod outcome;
 mod prober;
 mod queue;

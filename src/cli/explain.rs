@@ -109,8 +109,7 @@ fn explain_all(experiment: &Experiment, args: &ExplainArgs) -> anyhow::Result<Ve
         let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
         check_name("client", args.client.as_deref(), &clients)?;
         let down = backends_called(&scenario, &args.down)?;
-        let roster =
-            Roster::new(scenario.zones.len(), scenario.load_balanced(), |backend| !down.contains(&backend));
+        let roster = Roster::of(scenario.zones.len(), scenario.members(|backend| !down.contains(&backend)));
         for (client, group) in scenario.clients.pairs() {
             if args.client.as_ref().is_none_or(|name| *name == group.name) {
                 explanations.push(explain_one(experiment, cell, &scenario, &roster, client));
@@ -128,9 +127,9 @@ fn explain_one(
     client: ClientId,
 ) -> Explanation {
     let group = &scenario.clients[client];
-    let decision = decide(roster, &scenario.policy, group.origin);
+    let decision = decide(roster, &scenario.balancer.policy, group.origin);
     let names = |set: BackendSet| -> Vec<String> {
-        roster.members(set).map(|id| roster.backends()[id].name.clone()).collect()
+        roster.members(set).map(|id| roster.name(id).to_owned()).collect()
     };
     let zonal_match = decision.zonal_match;
     let axes = experiment.axes().iter().zip(&cell.values).filter_map(|(axis, value)| {
@@ -158,8 +157,8 @@ fn explain_one(
             .map(|_| zonal_match.map(|found| names(found.matched)).unwrap_or_default()),
         intersection: zonal_match.map(|found| names(found.intersection)),
         healthy_share: zonal_match.map(|found| found.eligible_count as f64 / found.matched_count as f64),
-        spillover: scenario.policy.zonal_affinity.spillover(),
-        spillover_ratio: scenario.policy.zonal_affinity.spillover_ratio().map(f64::from),
+        spillover: scenario.balancer.policy.zonal_affinity.spillover(),
+        spillover_ratio: scenario.balancer.policy.zonal_affinity.spillover_ratio().map(f64::from),
         modified_eligible: decision.modified.map(names).unwrap_or_default(),
         outcome: decision.outcome.name(),
         because: because(scenario, roster, group.origin, &decision),
@@ -168,8 +167,8 @@ fn explain_one(
 }
 
 fn healthy_names(roster: &Roster) -> Vec<String> {
-    let healthy = roster.backends().pairs().filter(|(id, _)| roster.is_healthy(*id));
-    healthy.map(|(_, backend)| backend.name.clone()).collect()
+    let healthy = roster.all().iter().filter(|member| member.configured && member.healthy);
+    healthy.map(|member| member.backend.name.clone()).collect()
 }
 
 /// The backends that `names` name, each a backend or a group.

@@ -70,12 +70,13 @@ pub(super) fn scenario(root: &Table) -> Result<Scenario, Problem> {
         places,
         round_trips,
         prices: world.prices,
-        policy: world.backend_service.policy(),
+        balancer: world.backend_service.settings(),
         health_check,
         groups,
         backends,
         clients,
         faults,
+        operations: Vec::new(),
         zones,
     })
 }

@@ -83,35 +83,75 @@ impl BackendSet {
     }
 }
 
-/// The configured backends with their health and the size of every set.
+/// A backend with what the load balancer holds of it now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// What it is.
+    pub backend: Backend,
+    /// Whether it is a member of its group now: backends may be added and removed.
+    pub configured: bool,
+    /// Whether it is held healthy.
+    pub healthy: bool,
+}
+
+impl Member {
+    /// The sets that it is a member of.
+    fn sets(&self) -> impl Iterator<Item = BackendSet> + use<'_> {
+        let contained = |set: &BackendSet| self.configured && set.contains(&self.backend, self.healthy);
+        BackendSet::around(&self.backend).filter(contained)
+    }
+}
+
+/// All backends that are ever configured, with the size of every set.
 #[derive(Clone, Debug)]
 pub struct Roster {
-    backends: IdVec<BackendId, Backend>,
-    healthy: IdVec<BackendId, bool>,
+    members: IdVec<BackendId, Member>,
     zones: usize,
     sizes: Vec<usize>,
 }
 
+/// The sets that a change took a backend out of, and those that it brought it into.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moves {
+    pub(super) left: Vec<BackendSet>,
+    pub(super) joined: Vec<BackendSet>,
+}
+
 impl Roster {
-    /// A roster of `backends` in a region of `zones` zones, with the health that `is_healthy` gives each.
+    /// A roster of `backends` in a region of `zones` zones, all configured, with the health that `is_healthy` gives.
     pub fn new(
         zones: usize,
         backends: IdVec<BackendId, Backend>,
         is_healthy: impl Fn(BackendId) -> bool,
     ) -> Self {
-        let healthy: IdVec<BackendId, bool> = backends.ids().map(is_healthy).collect();
-        let mut sizes = vec![0; BackendSet::slots(zones)];
-        for (id, backend) in backends.pairs() {
-            BackendSet::around(backend)
-                .filter(|set| set.contains(backend, healthy[id]))
-                .for_each(|set| sizes[set.slot(zones)] += 1);
-        }
-        Self { backends, healthy, zones, sizes }
+        let member = |(index, backend)| {
+            let healthy = is_healthy(BackendId::from_index(index));
+            Member { backend, configured: true, healthy }
+        };
+        Self::of(zones, backends.into_iter().enumerate().map(member).collect())
     }
 
-    /// The configured backends.
-    pub fn backends(&self) -> &IdVec<BackendId, Backend> {
-        &self.backends
+    /// A roster of `members` in a region of `zones` zones.
+    pub fn of(zones: usize, members: IdVec<BackendId, Member>) -> Self {
+        let mut sizes = vec![0; BackendSet::slots(zones)];
+        members.iter().flat_map(Member::sets).for_each(|set| sizes[set.slot(zones)] += 1);
+        Self { members, zones, sizes }
+    }
+
+    /// Every backend, whether configured now or not.
+    pub fn all(&self) -> &IdVec<BackendId, Member> {
+        &self.members
+    }
+
+    /// What is held of one backend.
+    #[inline]
+    pub fn member(&self, id: BackendId) -> &Member {
+        &self.members[id]
+    }
+
+    /// Its name.
+    pub fn name(&self, id: BackendId) -> &str {
+        &self.members[id].backend.name
     }
 
     /// How many zones the region has.
@@ -122,7 +162,7 @@ impl Roster {
     /// Whether the load balancer holds `backend` healthy.
     #[inline]
     pub fn is_healthy(&self, backend: BackendId) -> bool {
-        self.healthy[backend]
+        self.members[backend].healthy
     }
 
     /// How many members `set` has. Constant time.
@@ -133,23 +173,23 @@ impl Roster {
 
     /// The members of `set` in configuration order.
     pub fn members(&self, set: BackendSet) -> impl Iterator<Item = BackendId> {
-        self.backends
-            .pairs()
-            .filter(move |(id, backend)| set.contains(backend, self.healthy[*id]))
-            .map(|(id, _)| id)
+        let contained =
+            move |member: &Member| member.configured && set.contains(&member.backend, member.healthy);
+        self.members.pairs().filter(move |(_, member)| contained(member)).map(|(id, _)| id)
     }
 
-    /// Records that `backend` is `healthy` from now on; tells whether that is a change.
-    pub(super) fn set_health(&mut self, backend: BackendId, healthy: bool) -> bool {
-        if self.healthy[backend] == healthy {
-            return false;
-        }
-        self.healthy[backend] = healthy;
-        for set in BackendSet::around(&self.backends[backend]).filter(|set| set.healthy_only) {
-            let size = &mut self.sizes[set.slot(self.zones)];
-            *size = if healthy { *size + 1 } else { *size - 1 };
-        }
-        true
+    /// Changes what is held of one backend, touching only the sets that it is or becomes a member of.
+    pub(super) fn change(&mut self, id: BackendId, change: impl FnOnce(&mut Member)) -> Moves {
+        let before: Vec<BackendSet> = self.members[id].sets().collect();
+        change(&mut self.members[id]);
+        let after: Vec<BackendSet> = self.members[id].sets().collect();
+        let moves = Moves {
+            left: before.iter().filter(|set| !after.contains(set)).copied().collect(),
+            joined: after.iter().filter(|set| !before.contains(set)).copied().collect(),
+        };
+        moves.left.iter().for_each(|set| self.sizes[set.slot(self.zones)] -= 1);
+        moves.joined.iter().for_each(|set| self.sizes[set.slot(self.zones)] += 1);
+        moves
     }
 }
 
@@ -163,21 +203,28 @@ mod tests {
         #[test]
         fn sizes_are_those_of_the_members(
             places in prop::collection::vec((0_usize..3, any::<bool>()), 1..20),
-            flips in prop::collection::vec((0_usize..20, any::<bool>()), 0..50),
+            changes in prop::collection::vec((0_usize..20, 0_usize..3, any::<bool>()), 0..50),
         ) {
+            let role = |primary| if primary { Role::Primary } else { Role::Failover };
             let backends: IdVec<BackendId, Backend> = places
                 .iter()
                 .map(|(zone, primary)| Backend {
                     name: String::new(),
                     zone: ZoneId::from_index(*zone),
-                    role: if *primary { Role::Primary } else { Role::Failover },
+                    role: role(*primary),
                 })
                 .collect();
             let mut roster = Roster::new(3, backends, |_| false);
-            for (backend, healthy) in flips {
+            for (backend, what, to) in changes {
                 let backend = BackendId::from_index(backend % places.len());
-                let changed = roster.is_healthy(backend) != healthy;
-                prop_assert_eq!(roster.set_health(backend, healthy), changed);
+                let moves = roster.change(backend, |member| match what {
+                    0 => member.healthy = to,
+                    1 => member.configured = to,
+                    _ => member.backend.role = role(to),
+                });
+                let again = roster.change(backend, |_| {});
+                prop_assert!(again.left.is_empty() && again.joined.is_empty());
+                prop_assert!(moves.left.iter().all(|set| !moves.joined.contains(set)));
             }
             for role in [Role::Primary, Role::Failover] {
                 for set in [BackendSet::configured(role), BackendSet::healthy(role)] {

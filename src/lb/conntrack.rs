@@ -8,7 +8,9 @@
 
 use prefetch_index::prefetch_index;
 
+use super::affinity::Fields;
 use super::packet::{Endpoint, FiveTuple};
+use super::zonal_affinity::Outcome;
 use crate::ids::{BackendId, Id};
 use crate::random::mix;
 use crate::time::{SimDuration, SimTime};
@@ -16,23 +18,25 @@ use crate::time::{SimDuration, SimTime};
 /// The most backends that an entry can tell apart.
 pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
 
-const BACKEND_BITS: u32 = 17;
-const TIME_BITS: u32 = 64 - BACKEND_BITS;
+const BACKEND_BITS: u32 = 14;
+const OUTCOME_BITS: u32 = 4;
+/// 2^46 ns are 19.5 hours; the longest idle timeout is 16.
+const TIME_BITS: u32 = 64 - BACKEND_BITS - OUTCOME_BITS;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 
 const MIN_SLOTS: usize = 64;
 /// Epochs that the ring of counts holds: more than an entry can live through.
 const EPOCHS: usize = 512;
-/// The stored times are unambiguous for twice as long.
-const MAX_TIME_BETWEEN_PASSES: u64 = 1 << (TIME_BITS - 1);
 
 /// What a tracking entry is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrackingKey(u64);
 
 impl TrackingKey {
-    /// No packet has this key: protocol 15 is none of those that are numbered here.
+    /// No packet has this key: no protocol has the number 15.
     const NONE: Self = Self(u64::MAX);
+    /// The number of fields that do not tell protocols apart.
+    const ANY_PROTOCOL: u64 = 14;
 
     /// Where the search for it begins, in a table of `slots` slots.
     #[inline]
@@ -58,7 +62,16 @@ impl Destinations {
     }
 }
 
-/// One entry: its key, and its backend with the time of the last packet (modulo 2^47 ns, 39 hours).
+/// What an entry says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Where its packets go.
+    pub(super) backend: BackendId,
+    /// The outcome of the decision that placed it there.
+    pub(super) outcome: Outcome,
+}
+
+/// A place for one entry: its key, and backend, outcome, and the time of the last packet modulo 2^46 ns.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: TrackingKey,
@@ -68,20 +81,22 @@ struct Slot {
 impl Slot {
     const EMPTY: Self = Self { key: TrackingKey::NONE, stamp: 0 };
 
-    fn new(key: TrackingKey, backend: BackendId, last: SimTime) -> Self {
-        let stamp = (backend.index() as u64) << TIME_BITS | last.as_nanos() & TIME_MASK;
-        Self { key, stamp }
+    fn new(key: TrackingKey, entry: Entry, last: SimTime) -> Self {
+        let tag = (entry.backend.index() as u64) << OUTCOME_BITS | entry.outcome as u64;
+        Self { key, stamp: tag << TIME_BITS | last.as_nanos() & TIME_MASK }
     }
 
     fn is_empty(self) -> bool {
         self.key == TrackingKey::NONE
     }
 
-    fn backend(self) -> BackendId {
-        BackendId::from_index((self.stamp >> TIME_BITS) as usize)
+    fn entry(self) -> Entry {
+        let tag = (self.stamp >> TIME_BITS) as usize;
+        let outcome = Outcome::ALL[tag & ((1 << OUTCOME_BITS) - 1)];
+        Entry { backend: BackendId::from_index(tag >> OUTCOME_BITS), outcome }
     }
 
-    /// Time since the last packet. Sweeping removes entries long before it could wrap.
+    /// Time since the last packet. Dead entries are dropped long before it could wrap.
     fn age(self, now: SimTime) -> SimDuration {
         SimDuration::from_nanos(now.as_nanos().wrapping_sub(self.stamp) & TIME_MASK)
     }
@@ -113,17 +128,13 @@ impl ConnectionTable {
         }
     }
 
-    /// The key of the connection `tuple` (CTE-3, mode `PER_CONNECTION`: all five fields).
+    /// The key of a packet of which `fields` count.
     #[inline]
-    pub(super) fn key(&mut self, tuple: &FiveTuple) -> TrackingKey {
-        let destination = self.destinations.number(tuple.destination);
-        let protocol = u64::from(tuple.protocol.tracking_number());
-        TrackingKey(
-            u64::from(tuple.source.ip) << 32
-                | u64::from(tuple.source.port) << 16
-                | destination << 4
-                | protocol,
-        )
+    pub(super) fn key(&mut self, fields: Fields, tuple: &FiveTuple) -> TrackingKey {
+        let (source, destination, protocol) = fields.of(tuple);
+        let destination = self.destinations.number(destination);
+        let protocol = protocol.map_or(TrackingKey::ANY_PROTOCOL, |protocol| protocol as u64);
+        TrackingKey(u64::from(source.ip) << 32 | u64::from(source.port) << 16 | destination << 4 | protocol)
     }
 
     /// Asks the processor to fetch the slot where the search for `key` begins.
@@ -132,9 +143,9 @@ impl ConnectionTable {
         prefetch_index(&self.slots, key.home(self.slots.len()));
     }
 
-    /// The backend that `key`'s live entry points to, if there is one; its idle time starts anew.
+    /// What `key`'s live entry says, if there is one; its idle time starts anew.
     #[inline]
-    pub(super) fn lookup(&mut self, now: SimTime, key: TrackingKey) -> Option<BackendId> {
+    pub(super) fn lookup(&mut self, now: SimTime, key: TrackingKey) -> Option<Entry> {
         self.advance(now);
         let position = self.find(key).ok()?;
         let slot = self.slots[position];
@@ -142,15 +153,32 @@ impl ConnectionTable {
         if age >= self.timeout {
             return None;
         }
-        let backend = slot.backend();
-        self.slots[position] = Slot::new(key, backend, now);
+        let entry = slot.entry();
+        self.slots[position] = Slot::new(key, entry, now);
         self.epochs.moved(now, age);
-        Some(backend)
+        Some(entry)
     }
 
-    /// Makes `key` point to `backend`, replacing an entry of that key.
+    /// Removes every entry whose backend does not pass `keep`.
+    pub(super) fn retain(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
+        self.advance(now);
+        self.rebuild(now, keep);
+    }
+
+    /// Removes every entry, and lets new ones live `timeout` beyond their last packet.
+    pub(super) fn reset(&mut self, now: SimTime, timeout: SimDuration) {
+        let peak = self.epochs.peak;
+        self.slots.fill(Slot::EMPTY);
+        self.stored = 0;
+        self.last_pass = now;
+        self.timeout = timeout;
+        self.epochs = Epochs { peak, ..Epochs::new(timeout) };
+        self.epochs.end(now);
+    }
+
+    /// Makes `key`'s entry say `entry`, replacing an older one.
     #[inline]
-    pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, backend: BackendId) {
+    pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, entry: Entry) {
         self.advance(now);
         if (self.stored + 1) * 5 > self.slots.len() * 4 {
             self.make_room(now);
@@ -173,7 +201,7 @@ impl ConnectionTable {
             }
             position = self.next(position);
         };
-        self.slots[position] = Slot::new(key, backend, now);
+        self.slots[position] = Slot::new(key, entry, now);
     }
 
     /// The most live entries at one time since [`restart_peak`](Self::restart_peak). Entries that die idle are
@@ -223,8 +251,11 @@ impl ConnectionTable {
             self.slots.fill(Slot::EMPTY);
             self.stored = 0;
             self.last_pass = now;
-        } else if now.since(self.last_pass).as_nanos() > MAX_TIME_BETWEEN_PASSES {
-            self.drop_dead(now);
+        } else if (now.since(self.last_pass) + self.timeout).as_nanos()
+            > TIME_MASK / 2 + self.timeout.as_nanos() / 2
+        {
+            // Before the stored time of an entry that died right after the last pass wraps.
+            self.rebuild(now, |_| true);
         }
     }
 
@@ -232,33 +263,38 @@ impl ConnectionTable {
     #[cold]
     fn make_room(&mut self, now: SimTime) {
         if self.epochs.live as usize <= self.stored - self.stored / 4 {
-            return self.drop_dead(now);
+            return self.rebuild(now, |_| true);
         }
         let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 2];
         let old = std::mem::replace(&mut self.slots, bigger);
         self.stored = 0;
         self.last_pass = now;
         // The order of slots is that of the keys' hashes, so both tables are walked from front to back.
-        old.into_iter().for_each(|slot| self.keep_if_live(now, slot));
+        old.into_iter().for_each(|slot| self.put_back(now, slot));
     }
 
-    /// One pass in place: takes every entry out and puts it back nearer to its home. It begins behind an empty slot,
-    /// so that nothing is put back into a slot that is still to be visited.
+    /// One pass in place: takes every entry out and puts those that live and pass `keep` back, nearer to their homes. It
+    /// begins behind an empty slot, so that nothing is put back into a slot that is still to be visited.
     #[cold]
-    fn drop_dead(&mut self, now: SimTime) {
+    fn rebuild(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
         self.stored = 0;
         self.last_pass = now;
         let start = self.slots.iter().position(|slot| slot.is_empty()).expect("the table is never full");
         let mut position = self.next(start);
         while position != start {
             let slot = std::mem::replace(&mut self.slots[position], Slot::EMPTY);
-            self.keep_if_live(now, slot);
+            if slot.is_empty() || keep(slot.entry().backend) {
+                self.put_back(now, slot);
+            } else {
+                self.epochs.removed(now, slot.age(now));
+            }
             position = self.next(position);
         }
     }
 
+    /// Puts a slot's entry back, if it is one that is counted.
     #[inline]
-    fn keep_if_live(&mut self, now: SimTime, slot: Slot) {
+    fn put_back(&mut self, now: SimTime, slot: Slot) {
         if !slot.is_empty() && !self.epochs.is_over(slot.age(now), now) {
             let position = self.find(slot.key).expect_err("keys are unique");
             self.slots[position] = slot;
@@ -322,12 +358,18 @@ impl Epochs {
     /// An entry whose last packet was `age` ago got a packet.
     #[inline]
     fn moved(&mut self, now: SimTime, age: SimDuration) {
+        self.removed(now, age);
+        self.added(now);
+    }
+
+    /// An entry whose last packet was `age` ago is gone.
+    #[inline]
+    fn removed(&mut self, now: SimTime, age: SimDuration) {
         if !self.is_over(age, now) {
             let epoch = self.before(age, now);
             *self.count(epoch) -= 1;
             self.live -= 1;
         }
-        self.added(now);
     }
 
     /// Ends every epoch before that of `now`; tells how many ended.
@@ -354,8 +396,8 @@ mod tests {
 
     use super::*;
 
-    fn backend(index: usize) -> BackendId {
-        BackendId::from_index(index)
+    fn to(backend: usize) -> Entry {
+        Entry { backend: BackendId::from_index(backend), outcome: Outcome::Spilled }
     }
 
     fn at(secs: f64) -> SimTime {
@@ -369,9 +411,9 @@ mod tests {
         let key = TrackingKey(1);
         for (packet, alive) in [(699.999, true), (700.0, false)] {
             let mut table = ConnectionTable::new(TIMEOUT);
-            table.insert(at(0.0), key, backend(3));
-            assert_eq!(table.lookup(at(100.0), key), Some(backend(3)));
-            assert_eq!(table.lookup(at(packet), key), alive.then_some(backend(3)), "at {packet}");
+            table.insert(at(0.0), key, to(3));
+            assert_eq!(table.lookup(at(100.0), key), Some(to(3)));
+            assert_eq!(table.lookup(at(packet), key), alive.then_some(to(3)), "at {packet}");
         }
     }
 
@@ -379,7 +421,7 @@ mod tests {
     fn dead_entries_leave_and_memory_stays_bounded() {
         let mut table = ConnectionTable::new(TIMEOUT);
         for second in 0..100_000_u64 {
-            table.insert(at(second as f64), TrackingKey(second << 4), backend(0));
+            table.insert(at(second as f64), TrackingKey(second << 4), to(0));
         }
         assert!((600..=610).contains(&table.peak()), "{}", table.peak());
         // The table grows only while at most a quarter of what it stores is dead.
@@ -389,8 +431,8 @@ mod tests {
     #[test]
     fn a_long_silence_empties_the_table() {
         let mut table = ConnectionTable::new(TIMEOUT);
-        (0..1000).for_each(|number| table.insert(at(0.0), TrackingKey(number), backend(1)));
-        // 2^47 ns: the stored time has wrapped to where it was.
+        (0..1000).for_each(|number| table.insert(at(0.0), TrackingKey(number), to(1)));
+        // 2^46 ns: the stored time has wrapped to where it was.
         let wrapped = SimTime::from_nanos(1 << TIME_BITS);
         assert_eq!(table.lookup(wrapped, TrackingKey(5)), None);
         assert_eq!(table.stored, 0);
@@ -400,22 +442,33 @@ mod tests {
     proptest! {
         #[test]
         fn table_agrees_with_a_map(
-            steps in prop::collection::vec((0_u64..200, 0_usize..50, any::<bool>(), 0_u64..20_000), 1..600),
+            steps in prop::collection::vec((0_u64..200, 0_usize..50, 0_u8..20, 0_u64..20_000), 1..600),
         ) {
             let mut table = ConnectionTable::new(TIMEOUT);
             let mut model: BTreeMap<u64, (usize, SimTime)> = BTreeMap::new();
             let mut now = SimTime::ZERO;
-            for (key, target, insert, millis) in steps {
+            for (key, target, what, millis) in steps {
                 now += SimDuration::from_millis(millis);
                 let alive = model.get(&key).filter(|(_, last)| now.since(*last) < TIMEOUT).copied();
-                if insert {
-                    table.insert(now, TrackingKey(key), backend(target));
-                    model.insert(key, (target, now));
-                } else {
-                    let found = table.lookup(now, TrackingKey(key));
-                    prop_assert_eq!(found, alive.map(|(target, _)| backend(target)));
-                    if let Some((target, _)) = alive {
+                match what {
+                    0 => {
+                        table.retain(now, |backend| backend.index() % 7 != target % 7);
+                        model.retain(|_, (backend, _)| *backend % 7 != target % 7);
+                    }
+                    1 if target == 0 => {
+                        table.reset(now, TIMEOUT);
+                        model.clear();
+                    }
+                    1..=9 => {
+                        table.insert(now, TrackingKey(key), to(target));
                         model.insert(key, (target, now));
+                    }
+                    _ => {
+                        let found = table.lookup(now, TrackingKey(key));
+                        prop_assert_eq!(found, alive.map(|(target, _)| to(target)));
+                        if let Some((target, _)) = alive {
+                            model.insert(key, (target, now));
+                        }
                     }
                 }
                 let live = model.values().filter(|(_, last)| now.since(*last) < TIMEOUT).count() as u64;
@@ -424,6 +477,15 @@ mod tests {
                 let at_most = model.values().filter(|(_, last)| now.since(*last) < TIMEOUT + grace).count() as u64;
                 prop_assert!((live..=at_most).contains(&table.epochs.live));
             }
+        }
+
+        #[test]
+        fn a_slot_keeps_what_it_is_given(backend in 0..MAX_BACKENDS, outcome in 0_usize..10, nanos in any::<u64>()) {
+            let entry = Entry { backend: BackendId::from_index(backend), outcome: Outcome::ALL[outcome] };
+            let last = SimTime::from_nanos(nanos >> 2);
+            let slot = Slot::new(TrackingKey(1), entry, last);
+            prop_assert_eq!(slot.entry(), entry);
+            prop_assert_eq!(slot.age(last + TIMEOUT), TIMEOUT);
         }
     }
 }

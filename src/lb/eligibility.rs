@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendSet, Role, Roster};
 use super::ratio::Ratio;
+use super::target_pool::eligible_instances;
 
 /// When primaries give way to failover backends, and what happens when nothing is healthy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct FailoverPolicy {
     pub disable_connection_drain_on_failover: bool,
 }
 
-/// What the original eligible backends are (ELIG-7).
+/// What the original eligible backends are (ELIG-7), or the eligible instances of a target pool (TPF-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EligibleKind {
     /// The healthy primaries.
@@ -27,6 +28,14 @@ pub enum EligibleKind {
     HealthyFailover,
     /// All primaries, none of them healthy: the last resort.
     UnhealthyPrimary,
+    /// The healthy instances of the target pool.
+    HealthyTarget,
+    /// The healthy instances of its backup pool.
+    HealthyBackup,
+    /// All instances of the target pool, none of them healthy: the last resort.
+    UnhealthyTarget,
+    /// All instances of the backup pool of an empty target pool, none of them healthy: the last resort.
+    UnhealthyBackup,
     /// Nothing: new connections are dropped.
     None,
 }
@@ -38,26 +47,61 @@ impl EligibleKind {
             Self::HealthyPrimary => "healthy_primary",
             Self::HealthyFailover => "healthy_failover",
             Self::UnhealthyPrimary => "unhealthy_primary",
+            Self::HealthyTarget => "healthy_target",
+            Self::HealthyBackup => "healthy_backup",
+            Self::UnhealthyTarget => "unhealthy_target",
+            Self::UnhealthyBackup => "unhealthy_backup",
             Self::None => "none",
         }
     }
 
     /// The role that serves, if any does.
     pub fn role(self) -> Option<Role> {
-        match self {
-            Self::HealthyPrimary | Self::UnhealthyPrimary => Some(Role::Primary),
-            Self::HealthyFailover => Some(Role::Failover),
-            Self::None => None,
-        }
+        self.set().map(|set| set.role)
     }
 
     /// The eligible backends.
     pub fn set(self) -> Option<BackendSet> {
         match self {
-            Self::HealthyPrimary => Some(BackendSet::healthy(Role::Primary)),
-            Self::HealthyFailover => Some(BackendSet::healthy(Role::Failover)),
-            Self::UnhealthyPrimary => Some(BackendSet::configured(Role::Primary)),
+            Self::HealthyPrimary | Self::HealthyTarget => Some(BackendSet::healthy(Role::Primary)),
+            Self::HealthyFailover | Self::HealthyBackup => Some(BackendSet::healthy(Role::Failover)),
+            Self::UnhealthyPrimary | Self::UnhealthyTarget => Some(BackendSet::configured(Role::Primary)),
+            Self::UnhealthyBackup => Some(BackendSet::configured(Role::Failover)),
             Self::None => None,
+        }
+    }
+
+    /// Whether no backend of the set is healthy.
+    pub fn is_last_resort(self) -> bool {
+        matches!(self, Self::UnhealthyPrimary | Self::UnhealthyTarget | Self::UnhealthyBackup)
+    }
+}
+
+/// Which backends may serve: what a load balancer's kind and policy make of health.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Eligibility {
+    /// A backend service with its failover policy.
+    BackendService(FailoverPolicy),
+    /// A target pool.
+    TargetPool {
+        /// The share of healthy instances below which the backup pool serves; absent where there is no backup pool or
+        /// no ratio (TPF-1).
+        failover_ratio: Option<Ratio>,
+    },
+}
+
+impl Default for Eligibility {
+    fn default() -> Self {
+        Self::BackendService(FailoverPolicy::default())
+    }
+}
+
+impl Eligibility {
+    /// The backends that may serve now.
+    pub fn eligible(&self, roster: &Roster) -> EligibleKind {
+        match self {
+            Self::BackendService(policy) => original_eligible(roster, policy),
+            Self::TargetPool { failover_ratio } => eligible_instances(roster, *failover_ratio),
         }
     }
 }

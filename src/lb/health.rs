@@ -17,8 +17,8 @@ pub struct HealthCheck {
     pub initially_healthy: bool,
     /// From the change of a state of health to its effect on new connections.
     pub propagation_delay: SimDuration,
-    /// When each backend's first probe starts.
-    pub phase: Phase,
+    /// Who probes.
+    pub probers: Probers,
 }
 
 /// How many equal results in a row change the state of health: each from 1 to 10.
@@ -68,24 +68,56 @@ enum InitialState {
     Unhealthy,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// The probers of each backend, and how their views make one verdict (HCK-6, HCK-8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Probers {
-    count: u32,
-    verdict: ProberVerdict,
-    phase: Phase,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ProberVerdict {
-    Single,
+pub struct Probers {
+    /// How many there are. Default: 1.
+    pub count: ProberCount,
+    /// How their views make one. Default: single.
+    pub verdict: ProberVerdict,
+    /// When their first probes start. Default: random.
+    pub phase: Phase,
 }
 
 impl Default for Probers {
     fn default() -> Self {
-        Self { count: 1, verdict: ProberVerdict::Single, phase: Phase::Random }
+        Self { count: ProberCount(1), verdict: ProberVerdict::Single, phase: Phase::Random }
     }
+}
+
+/// A number of probers: 1 to 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "i64")]
+pub struct ProberCount(u8);
+
+impl ProberCount {
+    /// The number.
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for ProberCount {
+    type Error = HealthCheckError;
+    fn try_from(value: i64) -> Result<Self, HealthCheckError> {
+        match u8::try_from(value) {
+            Ok(count @ 1..=100) => Ok(Self(count)),
+            _ => Err(HealthCheckError::ProberCount(value)),
+        }
+    }
+}
+
+/// How the views of several probers make one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProberVerdict {
+    /// The only prober decides.
+    Single,
+    /// Healthy if more than half of them say so.
+    Majority,
+    /// Healthy if any of them says so.
+    Any,
 }
 
 /// The `[health_check]` table of the experiment file.
@@ -177,9 +209,12 @@ pub enum HealthCheckError {
         /// The interval.
         check_interval: SimDuration,
     },
+    /// A number of probers outside 1 to 100.
+    #[error("{0} is not a number of probers; write a number from 1 to 100")]
+    ProberCount(i64),
     /// Several probers, but one of them to decide.
-    #[error("{0} probers can't give a single verdict; write count = 1")]
-    SingleOfMany(u32),
+    #[error("{0} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\"")]
+    SingleOfMany(u8),
 }
 
 impl HealthCheckError {
@@ -188,7 +223,7 @@ impl HealthCheckError {
         match self {
             Self::TimeoutAboveInterval { .. } => "timeout",
             Self::SingleOfMany(_) => "probers.count",
-            Self::Seconds(_) | Self::Threshold(_) => "",
+            Self::Seconds(_) | Self::Threshold(_) | Self::ProberCount(_) => "",
         }
     }
 }
@@ -200,13 +235,13 @@ impl HealthCheck {
     /// If two settings contradict each other.
     pub fn new(settings: HealthCheckSettings) -> Result<Self, HealthCheckError> {
         let ProbeType::Tcp = settings.r#type;
-        let ProberVerdict::Single = settings.probers.verdict;
         let (check_interval, timeout) = (settings.check_interval.0, settings.timeout.0);
         if timeout > check_interval {
             return Err(HealthCheckError::TimeoutAboveInterval { timeout, check_interval });
         }
-        if settings.probers.count != 1 {
-            return Err(HealthCheckError::SingleOfMany(settings.probers.count));
+        let Probers { count, verdict, .. } = settings.probers;
+        if verdict == ProberVerdict::Single && count.get() != 1 {
+            return Err(HealthCheckError::SingleOfMany(count.get()));
         }
         Ok(Self {
             check_interval,
@@ -217,7 +252,7 @@ impl HealthCheck {
             },
             initially_healthy: matches!(settings.initial_state, InitialState::Healthy),
             propagation_delay: settings.propagation_delay,
-            phase: settings.probers.phase,
+            probers: settings.probers,
         })
     }
 }
@@ -257,9 +292,63 @@ impl HealthState {
     }
 }
 
+/// The state of health of one backend as its probers make it together.
+#[derive(Clone, Debug)]
+pub struct JointHealth {
+    verdict: ProberVerdict,
+    views: Vec<HealthState>,
+    healthy: bool,
+}
+
+impl JointHealth {
+    /// A backend that no probe has reached, held `healthy` or not by each of `probers`.
+    pub fn new(probers: Probers, healthy: bool) -> Self {
+        let views = vec![HealthState::new(healthy); usize::from(probers.count.get())];
+        Self { verdict: probers.verdict, views, healthy }
+    }
+
+    /// Counts the result of one prober's probe; gives the new state of health if it has changed.
+    pub fn observe(&mut self, prober: u8, success: bool, thresholds: Thresholds) -> Option<bool> {
+        self.views[usize::from(prober)].observe(success, thresholds);
+        let count = self.views.iter().filter(|view| view.is_healthy()).count();
+        let healthy = match self.verdict {
+            ProberVerdict::Single | ProberVerdict::Majority => 2 * count > self.views.len(),
+            ProberVerdict::Any => count > 0,
+        };
+        let changed = healthy != self.healthy;
+        self.healthy = healthy;
+        changed.then_some(healthy)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn joint(count: u8, verdict: ProberVerdict, healthy: bool) -> JointHealth {
+        JointHealth::new(Probers { count: ProberCount(count), verdict, phase: Phase::Random }, healthy)
+    }
+
+    #[test]
+    fn hck_8_majority_and_any() {
+        const ONE: Thresholds = Thresholds { healthy: 1, unhealthy: 1 };
+        for (count, verdict, failures_needed) in [
+            (1, ProberVerdict::Single, 1),
+            (3, ProberVerdict::Majority, 2),
+            (4, ProberVerdict::Majority, 2),
+            (5, ProberVerdict::Majority, 3),
+            (3, ProberVerdict::Any, 3),
+        ] {
+            let mut health = joint(count, verdict, true);
+            let changes: Vec<Option<bool>> =
+                (0..count).map(|prober| health.observe(prober, false, ONE)).collect();
+            let expected: Vec<Option<bool>> =
+                (1..=count).map(|failures| (failures == failures_needed).then_some(false)).collect();
+            assert_eq!(changes, expected, "{count} {verdict:?}");
+        }
+        let mut health = joint(3, ProberVerdict::Any, false);
+        assert_eq!(health.observe(2, true, ONE), Some(true));
+    }
 
     const TWO: Thresholds = Thresholds { healthy: 2, unhealthy: 2 };
 

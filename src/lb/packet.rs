@@ -1,7 +1,8 @@
-//! What the load balancer sees of a packet, and the keys that it makes of it.
+//! What the load balancer sees of a packet.
+
+use serde::Deserialize;
 
 use super::zonal_affinity::Origin;
-use crate::random::mix;
 
 /// An address and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,30 +13,55 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-impl Endpoint {
-    fn word(self) -> u64 {
-        u64::from(self.ip) << 16 | u64::from(self.port)
-    }
-}
-
 /// The protocol of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Protocol {
     /// TCP, IP protocol 6.
+    #[default]
     Tcp,
+    /// UDP, IP protocol 17.
+    Udp,
+    /// SCTP, IP protocol 132.
+    Sctp,
+    /// Encapsulating Security Payload, IP protocol 50.
+    Esp,
+    /// Authentication Header, IP protocol 51.
+    Ah,
+    /// Generic Routing Encapsulation, IP protocol 47.
+    Gre,
+    /// ICMP, IP protocol 1.
+    Icmp,
 }
 
 impl Protocol {
+    /// Every protocol.
+    pub const ALL: [Self; 7] = [Self::Tcp, Self::Udp, Self::Sctp, Self::Esp, Self::Ah, Self::Gre, Self::Icmp];
+
+    /// Its name in the Compute API and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Sctp => "SCTP",
+            Self::Esp => "ESP",
+            Self::Ah => "AH",
+            Self::Gre => "GRE",
+            Self::Icmp => "ICMP",
+        }
+    }
+
     /// The number of the protocol in the IP header.
     pub fn number(self) -> u8 {
         match self {
             Self::Tcp => 6,
+            Self::Udp => 17,
+            Self::Sctp => 132,
+            Self::Esp => 50,
+            Self::Ah => 51,
+            Self::Gre => 47,
+            Self::Icmp => 1,
         }
-    }
-
-    /// A number below 15 for tracking keys.
-    pub(super) fn tracking_number(self) -> u8 {
-        self as u8
     }
 }
 
@@ -44,10 +70,23 @@ impl Protocol {
 pub struct FiveTuple {
     /// Where the packet comes from.
     pub source: Endpoint,
-    /// Where it is sent: the address of the forwarding rule.
+    /// Where it is sent: the address of the forwarding rule, or as next hop any destination.
     pub destination: Endpoint,
     /// Its protocol.
     pub protocol: Protocol,
+}
+
+/// What a packet is within its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// It opens a TCP connection.
+    Syn,
+    /// Any other whole packet.
+    Data,
+    /// The first part of a datagram that was too large: it still carries the ports.
+    FirstFragment,
+    /// A later part of a datagram: it carries no ports.
+    LaterFragment,
 }
 
 /// A packet from a client. (The load balancer never sees the answers: backends send them directly, CTE-13.)
@@ -55,18 +94,30 @@ pub struct FiveTuple {
 pub struct Packet {
     /// The connection it belongs to.
     pub tuple: FiveTuple,
-    /// Whether it opens a connection.
-    pub syn: bool,
+    /// What it is in it.
+    pub kind: PacketKind,
     /// Where it enters the network.
     pub origin: Origin,
 }
 
-impl FiveTuple {
-    /// The hash that selects a backend, over all five fields (AFF-4), equal in both directions (AFF-8).
+/// Whether all five fields of a packet count, or only those that every packet has (AFF-3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketClass {
+    /// Unfragmented, with ports: TCP, unfragmented UDP, SCTP.
+    Ports,
+    /// Everything else: any fragment, the first one included, and protocols without ports.
+    NoPorts,
+}
+
+impl Packet {
+    /// Its class.
     #[inline]
-    pub fn selection_hash(&self) -> u64 {
-        let (a, b) = (self.source.word(), self.destination.word());
-        mix(mix(a.min(b) | u64::from(self.protocol.number()) << 48) ^ a.max(b))
+    pub fn class(&self) -> PacketClass {
+        let whole = matches!(self.kind, PacketKind::Syn | PacketKind::Data);
+        match self.tuple.protocol {
+            Protocol::Tcp | Protocol::Udp | Protocol::Sctp if whole => PacketClass::Ports,
+            _ => PacketClass::NoPorts,
+        }
     }
 }
 
@@ -75,19 +126,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_directions_hash_alike_and_every_field_counts() {
-        let client = Endpoint { ip: 0x0A00_0001, port: 40_000 };
-        let service = Endpoint { ip: 0x0A80_0001, port: 80 };
-        let tuple = FiveTuple { source: client, destination: service, protocol: Protocol::Tcp };
-        let back = FiveTuple { source: service, destination: client, ..tuple };
-        assert_eq!(tuple.selection_hash(), back.selection_hash());
-        for other in [
-            FiveTuple { source: Endpoint { ip: client.ip + 1, ..client }, ..tuple },
-            FiveTuple { source: Endpoint { port: client.port + 1, ..client }, ..tuple },
-            FiveTuple { destination: Endpoint { ip: service.ip + 1, ..service }, ..tuple },
-            FiveTuple { destination: Endpoint { port: 81, ..service }, ..tuple },
-        ] {
-            assert_ne!(tuple.selection_hash(), other.selection_hash());
+    fn aff_3_classes() {
+        let class = |protocol, kind| {
+            let endpoint = Endpoint { ip: 1, port: 1 };
+            let tuple = FiveTuple { source: endpoint, destination: endpoint, protocol };
+            Packet { tuple, kind, origin: Origin::Hybrid }.class()
+        };
+        for protocol in Protocol::ALL {
+            let ported = matches!(protocol, Protocol::Tcp | Protocol::Udp | Protocol::Sctp);
+            assert_eq!(class(protocol, PacketKind::Data) == PacketClass::Ports, ported, "{protocol:?}");
+            assert_eq!(class(protocol, PacketKind::FirstFragment), PacketClass::NoPorts);
+            assert_eq!(class(protocol, PacketKind::LaterFragment), PacketClass::NoPorts);
         }
     }
 }

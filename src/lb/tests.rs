@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::backend::{Backend, BackendSet, Role, Roster};
-use super::eligibility::{EligibleKind, FailoverPolicy, original_eligible};
+use super::eligibility::{Eligibility, EligibleKind, FailoverPolicy, original_eligible};
 use super::ratio::Ratio;
 use super::zonal_affinity::{Decision, Origin, Outcome, Policy, SpecVersion, ZonalAffinity, decide};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
@@ -98,11 +98,8 @@ fn roster(primaries: &str, failovers: &str) -> Roster {
 }
 
 fn shown(roster: &Roster, set: Option<BackendSet>) -> String {
-    let names: Vec<&str> = set
-        .iter()
-        .flat_map(|set| roster.members(*set))
-        .map(|id| roster.backends()[id].name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        set.iter().flat_map(|set| roster.members(*set)).map(|id| roster.name(id)).collect();
     format!("{{{}}}", names.join(" "))
 }
 
@@ -112,6 +109,7 @@ fn kind_code(kind: EligibleKind) -> &'static str {
         EligibleKind::HealthyFailover => "HF",
         EligibleKind::UnhealthyPrimary => "UP",
         EligibleKind::None => "EMPTY",
+        other => panic!("{other:?} is of a target pool"),
     }
 }
 
@@ -182,7 +180,7 @@ fn z1_to_z24_and_f1_to_f19_modified_eligible_backends() {
         };
         let roster = roster(primaries, failovers);
         let policy = Policy {
-            failover: failover_policy(failover_ratio, drop),
+            eligibility: Eligibility::BackendService(failover_policy(failover_ratio, drop)),
             zonal_affinity: affinity(option, ratio),
             allow_global_access: true,
             spec_version: SpecVersion::Ga2026,
@@ -350,11 +348,11 @@ impl Case {
         let ratio =
             |thousandths| if thousandths == 1000 { Ratio::new(1.0) } else { ratio(thousandths) }.unwrap();
         Policy {
-            failover: FailoverPolicy {
+            eligibility: Eligibility::BackendService(FailoverPolicy {
                 failover_ratio: ratio(self.failover_thousandths),
                 drop_traffic_if_unhealthy: self.drop,
                 ..FailoverPolicy::default()
-            },
+            }),
             zonal_affinity: match option {
                 0 => ZonalAffinity::Disabled,
                 1 => ZonalAffinity::StayWithinZone,

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendSet, Roster};
-use super::eligibility::{EligibleKind, FailoverPolicy, original_eligible};
+use super::eligibility::{Eligibility, EligibleKind};
 use super::ratio::Ratio;
 use crate::ids::ZoneId;
 
@@ -100,8 +100,12 @@ pub enum Origin {
     Zone(ZoneId),
     /// A Cloud VPN tunnel or an Interconnect VLAN attachment.
     Hybrid,
-    /// A VM of another region; it gets through with global access only.
+    /// A VM of another region; it gets through to an internal load balancer with global access only.
     OtherRegion,
+    /// A consumer of a Private Service Connect published service.
+    PrivateServiceConnect,
+    /// The internet. It reaches external load balancers only.
+    Internet,
 }
 
 /// What became of a new connection's choice of backends.
@@ -119,19 +123,28 @@ pub enum Outcome {
     InZoneUnhealthy,
     /// All eligible backends, because too few of the zone's are.
     Spilled,
+    /// The healthy instances of the target pool.
+    TargetPool,
+    /// The healthy instances of its backup pool.
+    BackupPool,
+    /// All instances of a pool, none of them healthy.
+    LastResort,
     /// No backend: the packet is dropped.
     Dropped,
 }
 
 impl Outcome {
     /// Every outcome, in the order of results.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::AffinityDisabled,
         Self::IncompatibleClient,
         Self::NoZonalMatch,
         Self::InZone,
         Self::InZoneUnhealthy,
         Self::Spilled,
+        Self::TargetPool,
+        Self::BackupPool,
+        Self::LastResort,
         Self::Dropped,
     ];
 
@@ -144,6 +157,9 @@ impl Outcome {
             Self::InZone => "in_zone",
             Self::InZoneUnhealthy => "in_zone_unhealthy",
             Self::Spilled => "spilled",
+            Self::TargetPool => "target_pool",
+            Self::BackupPool => "backup_pool",
+            Self::LastResort => "last_resort",
             Self::Dropped => "dropped",
         }
     }
@@ -180,11 +196,11 @@ pub struct Decision {
 /// What the decision depends on beside the backends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Policy {
-    /// Failover between roles.
-    pub failover: FailoverPolicy,
+    /// Which backends may serve.
+    pub eligibility: Eligibility,
     /// Zonal affinity.
     pub zonal_affinity: ZonalAffinity,
-    /// Whether VMs of other regions reach the load balancer.
+    /// Whether VMs of other regions reach the load balancer. They always reach an external one.
     pub allow_global_access: bool,
     /// Which text decides where the documents differ.
     pub spec_version: SpecVersion,
@@ -192,13 +208,24 @@ pub struct Policy {
 
 /// The backends that a new connection from `origin` may go to (ZON-5, steps 1 and 2).
 pub fn decide(roster: &Roster, policy: &Policy, origin: Origin) -> Decision {
-    let kind = original_eligible(roster, &policy.failover);
+    let kind = policy.eligibility.eligible(roster);
     let without_zone =
         |modified, outcome| Decision { kind, test: None, zonal_match: None, modified, outcome };
 
     let (Some(role), Some(eligible)) = (kind.role(), kind.set()) else {
         return without_zone(None, Outcome::Dropped);
     };
+    match kind {
+        EligibleKind::HealthyTarget => return without_zone(Some(eligible), Outcome::TargetPool),
+        EligibleKind::HealthyBackup => return without_zone(Some(eligible), Outcome::BackupPool),
+        EligibleKind::UnhealthyTarget | EligibleKind::UnhealthyBackup => {
+            return without_zone(Some(eligible), Outcome::LastResort);
+        }
+        EligibleKind::HealthyPrimary
+        | EligibleKind::HealthyFailover
+        | EligibleKind::UnhealthyPrimary
+        | EligibleKind::None => {}
+    }
     if origin == Origin::OtherRegion && !policy.allow_global_access {
         return without_zone(None, Outcome::Dropped);
     }

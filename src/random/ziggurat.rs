@@ -54,7 +54,7 @@ static NORMAL: LazyLock<Ziggurat> = LazyLock::new(|| {
 
 /// A uniform draw from (0, 1) of 52 bits: never 0, never 1.
 #[inline]
-pub(super) fn open_unit(word: u64) -> f64 {
+pub fn open_unit(word: u64) -> f64 {
     f64::from_bits((word >> 12) | 0x3FF0_0000_0000_0000) - (1.0 - f64::EPSILON / 2.0)
 }
 

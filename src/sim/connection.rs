@@ -1,9 +1,11 @@
-//! The life of a TCP connection, step by step.
+//! The life of a connection, step by step.
 //!
-//! SYN, SYN-ACK, then requests with their responses and pauses, then FIN. Only the client's packets pass the load
-//! balancer; answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back.
-//! A lost SYN is sent again after 1 s, 2 s, 4 s … and routed anew each time; other lost packets are not sent
-//! again, and the request times out.
+//! TCP: SYN, SYN-ACK, then requests with their responses and pauses, then FIN. Other protocols: requests and responses
+//! alone, each request a datagram of its own, perhaps in fragments. Only the client's packets pass the load balancer;
+//! answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back. A lost SYN is sent again
+//! after 1 s, 2 s, 4 s … and routed anew each time; other lost packets are not sent again, and the request times out.
+
+use rand::Rng;
 
 use super::clients::NewConnection;
 use super::event::{Event, FlowStep};
@@ -15,9 +17,9 @@ use super::simulation::{SERVICE, Simulation};
 use super::station::Admission;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::Verdict;
-use crate::lb::packet::{Endpoint, FiveTuple, Packet, Protocol};
+use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
-use crate::random::{Bytes, Distribution, Quantity};
+use crate::random::{Bytes, Distribution, Quantity, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
@@ -33,12 +35,8 @@ enum Draw {
     Think,
     RequestBytes,
     ResponseBytes,
-}
-
-/// The five fields of packets from `source`.
-#[inline]
-pub(super) fn tuple_from(source: Endpoint) -> FiveTuple {
-    FiveTuple { source, destination: SERVICE, protocol: Protocol::Tcp }
+    Destination,
+    Fragmented,
 }
 
 /// What became of a packet of an open connection.
@@ -58,10 +56,29 @@ impl Flow {
         self.trip - self.trip.half()
     }
 
+    /// The generator of the `number`-th draw of one kind.
+    #[inline]
+    fn draws(&self, what: Draw, number: u32) -> impl Rng + use<> {
+        self.key.child(u64::from(number) << 8 | what as u64).draws()
+    }
+
+    /// A number from 0 to 1, neither included.
+    fn unit(&self, what: Draw, number: u32) -> f64 {
+        open_unit(self.draws(what, number).next_u64())
+    }
+
+    /// One of `count` numbers from 0 on, each as likely as any other.
+    fn choose(&self, what: Draw, number: u32, count: u32) -> u32 {
+        if count == 1 {
+            return 0;
+        }
+        ((u128::from(self.draws(what, number).next_u64()) * u128::from(count)) >> 64) as u32
+    }
+
     /// The `number`-th draw of one kind.
     #[inline]
     fn draw<Q: Quantity>(&self, what: Draw, number: u32, law: &Distribution<Q>) -> Q {
-        law.sample(&mut self.key.child(u64::from(number) << 8 | what as u64).draws())
+        law.sample(&mut self.draws(what, number))
     }
 }
 
@@ -77,6 +94,7 @@ impl Simulation<'_> {
             client,
             address,
             port,
+            destination: 0,
             state: FlowState::Connecting,
             syn_retries: 0,
             backend: None,
@@ -91,15 +109,20 @@ impl Simulation<'_> {
             pending: 0,
         };
         flow.requests = flow.draw(Draw::Requests, 0, &self.group(client).connection.requests).0;
+        flow.destination = flow.choose(Draw::Destination, 0, self.group(client).destinations.get());
+        let protocol = self.group(client).protocol;
         let id = self.flows.add(flow);
-        self.send_syn(now, id);
+        match protocol {
+            Protocol::Tcp => self.send_syn(now, id),
+            _ => self.send_request(now, id),
+        }
     }
 
     /// The client sends a SYN, the first one or another.
     pub(super) fn send_syn(&mut self, now: SimTime, id: FlowId) {
         self.flows[id].sent = now;
-        match self.route(now, id, true) {
-            Verdict::Selected { backend, outcome } => {
+        match self.route(now, id, PacketKind::Syn) {
+            Verdict::Selected { backend, outcome } | Verdict::Tracked { backend, outcome } => {
                 self.place(id, backend, outcome);
                 self.draw_trip(id, backend, Draw::SynTrip, u32::from(self.flows[id].syn_retries));
                 let arrival = now + self.flows[id].trip.half();
@@ -108,7 +131,6 @@ impl Simulation<'_> {
                     None => self.schedule(arrival, id, FlowStep::SynArrives),
                 }
             }
-            Verdict::Tracked(_) => unreachable!("a SYN is never tracked"),
             Verdict::Dropped => self.await_syn_timer(id),
         }
     }
@@ -141,8 +163,6 @@ impl Simulation<'_> {
         if timer < deadline {
             flow.syn_retries += 1;
             self.schedule(timer, id, FlowStep::SynTimer);
-        } else if flow.backend.is_none() {
-            self.fail_at(deadline, id, FailureCause::NoBackend);
         } else {
             self.fail_at(deadline, id, FailureCause::ConnectTimeout);
         }
@@ -151,8 +171,8 @@ impl Simulation<'_> {
     /// The handshake is done: the client sends its first request.
     pub(super) fn established(&mut self, now: SimTime, id: FlowId) {
         let backend = self.backend(id);
-        self.flows[id].open = true;
-        self.recorder.established(now, &self.flows[id], backend);
+        self.activate(now, id, backend);
+        self.recorder.connected(now, &self.flows[id], backend);
         self.send_request(now, id);
     }
 
@@ -162,7 +182,11 @@ impl Simulation<'_> {
         flow.state = FlowState::Requesting;
         flow.sent = now;
         flow.requests_sent += 1;
-        let backend = match self.forward(now, id) {
+        let forwarded = match self.protocol(id) {
+            Protocol::Tcp => self.forward(now, id),
+            _ => self.send_datagram(now, id),
+        };
+        let backend = match forwarded {
             Forwarded::ToItsBackend(backend) => backend,
             Forwarded::Elsewhere => return,
             Forwarded::Dropped => return self.await_request_timeout(id),
@@ -184,12 +208,53 @@ impl Simulation<'_> {
         }
     }
 
-    /// Routes a packet of an open connection. A backend that does not know the connection answers with RST.
+    /// Sends a request as a datagram, perhaps in fragments. It goes wherever the load balancer sends it; if its parts
+    /// part, it is lost.
+    fn send_datagram(&mut self, now: SimTime, id: FlowId) -> Forwarded {
+        let flow = &self.flows[id];
+        let fragmented =
+            self.group(flow.client).fragmented.value() > flow.unit(Draw::Fragmented, flow.requests_sent);
+        let kinds: &[PacketKind] = if fragmented && self.protocol(id) == Protocol::Udp {
+            &[PacketKind::FirstFragment, PacketKind::LaterFragment]
+        } else {
+            &[PacketKind::Data]
+        };
+        let mut reached = None;
+        let mut whole = true;
+        for kind in kinds {
+            match self.route(now, id, *kind) {
+                Verdict::Tracked { backend, outcome } | Verdict::Selected { backend, outcome } => {
+                    whole &= reached.is_none_or(|other| other == backend);
+                    reached = Some(backend);
+                    self.move_to(now, id, backend, outcome);
+                }
+                Verdict::Dropped => whole = false,
+            }
+        }
+        reached.filter(|_| whole).map_or(Forwarded::Dropped, Forwarded::ToItsBackend)
+    }
+
+    /// Notes that a connection without handshake has reached `backend`.
+    fn move_to(&mut self, now: SimTime, id: FlowId, backend: BackendId, outcome: DecisionOutcome) {
+        let before = self.flows[id].backend;
+        if before == Some(backend) {
+            return;
+        }
+        if before.is_some() {
+            self.recorder.diverted(&self.flows[id]);
+            self.close(now, id);
+        }
+        self.place(id, backend, outcome);
+        self.activate(now, id, backend);
+    }
+
+    /// Routes a packet of an open TCP connection. A backend that does not know the connection answers with RST.
     fn forward(&mut self, now: SimTime, id: FlowId) -> Forwarded {
         let before = self.backend(id);
-        let (backend, outcome) = match self.route(now, id, false) {
-            Verdict::Tracked(backend) => (backend, self.flows[id].outcome),
-            Verdict::Selected { backend, outcome } => (backend, outcome),
+        let (backend, outcome) = match self.route(now, id, PacketKind::Data) {
+            Verdict::Tracked { backend, outcome } | Verdict::Selected { backend, outcome } => {
+                (backend, outcome)
+            }
             Verdict::Dropped => return Forwarded::Dropped,
         };
         if backend == before {
@@ -224,8 +289,15 @@ impl Simulation<'_> {
         let back = self.flows[id].way_back();
         match machine.state() {
             MachineState::Down(FailureMode::Silent) => return self.await_request_timeout(id),
-            MachineState::Down(FailureMode::Refuse) => {
+            MachineState::Down(FailureMode::Refuse) if self.protocol(id) == Protocol::Tcp => {
                 return self.fail_at(now + back, id, FailureCause::Reset);
+            }
+            // Other protocols hear that the port is unreachable.
+            MachineState::Down(FailureMode::Refuse) => {
+                return self.fail_at(now + back, id, FailureCause::Refused);
+            }
+            MachineState::Up if self.protocol(id) != Protocol::Tcp => {
+                self.flows[id].incarnation = machine.incarnation();
             }
             MachineState::Up if machine.incarnation() != self.flows[id].incarnation => {
                 return self.fail_at(now + back, id, FailureCause::Reset);
@@ -304,8 +376,10 @@ impl Simulation<'_> {
         let Bytes(bytes) = flow.draw(Draw::ResponseBytes, flow.requests_sent, &profile.response_bytes);
         self.recorder.responded(now, flow, backend, bytes);
         if flow.requests_sent == flow.requests {
-            // Its FIN is the last packet that keeps the tracking entry alive.
-            let _ = self.route(now, id, false);
+            if self.protocol(id) == Protocol::Tcp {
+                // Its FIN is the last packet that keeps the tracking entry alive.
+                let _ = self.route(now, id, PacketKind::Data);
+            }
             return self.end(now, id, None);
         }
         let think = flow.draw(Draw::Think, flow.requests_sent, &profile.think_time);
@@ -313,12 +387,9 @@ impl Simulation<'_> {
             return self.send_request(now, id);
         }
         self.flows[id].state = FlowState::Thinking;
-        // The acknowledgement of the response passes the load balancer too. Nobody notices if it is dropped.
-        match self.forward(now, id) {
-            Forwarded::ToItsBackend(_) | Forwarded::Dropped => {
-                self.schedule(now + think, id, FlowStep::RequestDue);
-            }
-            Forwarded::Elsewhere => {}
+        // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
+        if self.protocol(id) != Protocol::Tcp || self.forward(now, id) != Forwarded::Elsewhere {
+            self.schedule(now + think, id, FlowStep::RequestDue);
         }
     }
 
@@ -348,7 +419,8 @@ impl Simulation<'_> {
             let flow = &self.flows[id];
             (flow.client, flow.key, flow.address, flow.retries_left)
         };
-        self.end(now, id, Some(cause));
+        let nowhere = self.flows[id].backend.is_none();
+        self.end(now, id, Some(if nowhere { FailureCause::NoBackend } else { cause }));
         if retries > 0 {
             let again = self.clients.retry(client, key, address);
             self.open(now, client, again, retries - 1);
@@ -359,6 +431,11 @@ impl Simulation<'_> {
         self.close(now, id);
         self.flows[id].state = FlowState::Over;
         self.recorder.ended(now, &self.flows[id], failure);
+    }
+
+    fn activate(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
+        self.flows[id].open = true;
+        self.recorder.activated(now, self.flows[id].client, backend);
     }
 
     fn close(&mut self, now: SimTime, id: FlowId) {
@@ -388,16 +465,40 @@ impl Simulation<'_> {
     }
 
     #[inline]
-    fn route(&mut self, now: SimTime, id: FlowId, syn: bool) -> Verdict {
-        let origin = self.scenario.clients[self.flows[id].client].origin;
-        self.balancer.route(now, &Packet { tuple: self.tuple(id), syn, origin })
+    fn route(&mut self, now: SimTime, id: FlowId, kind: PacketKind) -> Verdict {
+        let flow = &self.flows[id];
+        let source = self.clients.source(flow.client, flow.address, flow.port);
+        let packet = self.packet(flow.client, source, flow.destination, kind);
+        self.balancer.route(now, &packet)
     }
 
-    /// The five fields of a connection's packets.
+    /// Asks the processor to fetch what routing the next packet from `source` will need.
     #[inline]
-    pub(super) fn tuple(&self, id: FlowId) -> FiveTuple {
+    pub(super) fn prefetch(&mut self, client: ClientId, source: Endpoint) {
+        let packet = self.packet(client, source, 0, PacketKind::Data);
+        self.balancer.prefetch(&packet);
+    }
+
+    /// A connection's client group and source.
+    #[inline]
+    pub(super) fn source(&self, id: FlowId) -> (ClientId, Endpoint) {
         let flow = &self.flows[id];
-        tuple_from(self.clients.source(flow.client, flow.address, flow.port))
+        (flow.client, self.clients.source(flow.client, flow.address, flow.port))
+    }
+
+    #[inline]
+    fn packet(&self, client: ClientId, source: Endpoint, destination: u32, kind: PacketKind) -> Packet {
+        let group = self.group(client);
+        let destination = Endpoint { ip: SERVICE.ip + destination, ..SERVICE };
+        Packet {
+            tuple: FiveTuple { source, destination, protocol: group.protocol },
+            kind,
+            origin: group.origin,
+        }
+    }
+
+    fn protocol(&self, id: FlowId) -> Protocol {
+        self.group(self.flows[id].client).protocol
     }
 
     fn group(&self, client: ClientId) -> &ClientGroup {

@@ -28,6 +28,11 @@ pub(super) enum Event {
         /// Whether it begins.
         begins: bool,
     },
+    /// An operator does something.
+    Operation {
+        /// Its number in the scenario.
+        number: u32,
+    },
     /// The measured window begins, goes on, or ends.
     Clock(Tick),
 }
@@ -61,11 +66,19 @@ pub(super) enum BackendStep {
     /// It fails by itself, or is repaired.
     Renewal,
     /// A probe sets out.
-    ProbeStarts,
+    ProbeStarts {
+        /// The number of the prober.
+        prober: u8,
+    },
     /// A probe reaches it.
-    ProbeArrives,
+    ProbeArrives {
+        /// The number of the prober.
+        prober: u8,
+    },
     /// A probe's result is known.
     ProbeEnds {
+        /// The number of the prober.
+        prober: u8,
         /// Whether it was answered in time.
         success: bool,
     },

@@ -37,6 +37,8 @@ pub(super) struct Flow {
     /// The number of its client's address in the group.
     pub(super) address: u32,
     pub(super) port: u16,
+    /// The number of the destination that it sends to.
+    pub(super) destination: u32,
     pub(super) state: FlowState,
     /// SYNs sent before the latest one.
     pub(super) syn_retries: u8,

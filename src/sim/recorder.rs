@@ -26,7 +26,9 @@ struct BackendRecord {
     traffic: Traffic,
     active: u64,
     peak_active: u64,
-    unhealthy_since: Option<SimTime>,
+    /// Whether the load balancer holds it healthy; absent while it is not configured.
+    held_healthy: Option<bool>,
+    unhealthy_since: SimTime,
     unhealthy: SimDuration,
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
@@ -34,9 +36,11 @@ struct BackendRecord {
 }
 
 impl BackendRecord {
-    fn end_unhealthy(&mut self, timing: &Timing, now: SimTime) {
-        if let Some(since) = self.unhealthy_since.take() {
-            self.unhealthy = self.unhealthy + timing.measured_part(since, now);
+    /// Adds the time that it was held unhealthy up to `now`, if it was.
+    fn count_unhealthy(&mut self, timing: &Timing, now: SimTime) {
+        if self.held_healthy == Some(false) {
+            self.unhealthy = self.unhealthy + timing.measured_part(self.unhealthy_since, now);
+            self.unhealthy_since = now;
         }
     }
 }
@@ -65,12 +69,12 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(scenario: &Scenario, initially_healthy: bool) -> Self {
+    pub(super) fn new(scenario: &Scenario) -> Self {
         let zones = scenario.zones.len();
         let pairs = scenario.places.iter().map(|_| IdVec::from_fn(zones, |_| Pair::default())).collect();
         let samples = scenario.timing.samples();
         let row = || scenario.places.iter().map(|_| ByZone::<Sample>::new(zones)).collect();
-        let mut recorder = Self {
+        Self {
             timing: scenario.timing,
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             client_places: scenario.clients.iter().map(|group| group.place).collect(),
@@ -91,15 +95,7 @@ impl Recorder {
             samples_done: 0,
             outstanding: 0,
             opened: 0,
-        };
-        for (record, zone) in recorder.backends.iter_mut().zip(&recorder.backend_zones) {
-            if initially_healthy {
-                recorder.healthy[*zone].up(SimTime::ZERO);
-            } else {
-                record.unhealthy_since = Some(SimTime::ZERO);
-            }
         }
-        recorder
     }
 
     /// Whether measured connections are still under way.
@@ -116,17 +112,22 @@ impl Recorder {
         measured
     }
 
-    /// A connection's handshake ends: it is active on its backend.
+    /// A connection becomes active on `backend`.
     #[inline]
-    pub(super) fn established(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
+    pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend];
         record.active += 1;
         if now < self.timing.window_end() {
             record.peak_active = record.peak_active.max(record.active);
         }
-        let pair = &mut self.pairs[self.client_places[flow.client]][self.backend_zones[backend]];
-        pair.active.up(now);
+        self.pairs[self.client_places[client]][self.backend_zones[backend]].active.up(now);
+    }
+
+    /// A connection's handshake ends.
+    #[inline]
+    pub(super) fn connected(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
         if flow.measured {
+            let pair = &mut self.pairs[self.client_places[flow.client]][self.backend_zones[backend]];
             let connect = now.since(flow.started).as_nanos();
             pair.latency.connect.record(connect);
             pair.sample_connect.record(connect);
@@ -192,15 +193,19 @@ impl Recorder {
         }
     }
 
-    /// The load balancer holds `backend` `healthy` from now on, and did not before.
-    pub(super) fn health_changed(&mut self, now: SimTime, backend: BackendId, healthy: bool) {
+    /// The load balancer holds `backend` healthy or not from now on, or has it no more.
+    pub(super) fn held(&mut self, now: SimTime, backend: BackendId, healthy: Option<bool>) {
+        let record = &mut self.backends[backend];
         let level = &mut self.healthy[self.backend_zones[backend]];
-        if healthy {
-            level.up(now);
-            self.backends[backend].end_unhealthy(&self.timing, now);
-        } else {
-            level.down(now);
-            self.backends[backend].unhealthy_since = Some(now);
+        record.count_unhealthy(&self.timing, now);
+        match (record.held_healthy == Some(true), healthy == Some(true)) {
+            (false, true) => level.up(now),
+            (true, false) => level.down(now),
+            _ => {}
+        }
+        if healthy != record.held_healthy {
+            record.held_healthy = healthy;
+            record.unhealthy_since = now;
         }
     }
 
@@ -257,7 +262,7 @@ impl Recorder {
     pub(super) fn finish(mut self, now: SimTime) -> Outcome {
         let duration = self.timing.duration.as_nanos() as f64;
         for record in self.backends.iter_mut() {
-            record.end_unhealthy(&self.timing, now);
+            record.count_unhealthy(&self.timing, now);
         }
         let outcome = Outcome {
             traffic: self.traffic,

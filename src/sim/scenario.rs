@@ -5,10 +5,13 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
-use crate::lb::backend::{Backend, Role};
+use crate::lb::Settings;
+use crate::lb::backend::{Backend, Member, Role};
 use crate::lb::health::HealthCheck;
+use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::{Origin, Policy};
+use crate::lb::weight::WeightState;
+use crate::lb::zonal_affinity::Origin;
 use crate::random::Distribution;
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, ConnectionProfile};
@@ -26,26 +29,31 @@ pub struct Scenario {
     pub round_trips: IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>,
     /// What traffic costs.
     pub prices: Prices,
-    /// How the load balancer decides.
-    pub policy: Policy,
+    /// How the load balancer is configured.
+    pub balancer: Settings,
     /// How the load balancer learns of health.
     pub health_check: HealthCheck,
     /// The groups of backends.
     pub groups: IdVec<GroupId, Group>,
-    /// Every backend, in configuration order: group by group, each in the order of its members.
+    /// Every backend that is ever configured, in configuration order: group by group, each in the order of its members.
     pub backends: IdVec<BackendId, BackendSpec>,
     /// The client groups.
     pub clients: IdVec<ClientId, ClientGroup>,
     /// What happens to backends, in the order of the file.
     pub faults: Vec<Fault>,
+    /// What an operator does, in the order of time.
+    pub operations: Vec<Operation>,
 }
 
 impl Scenario {
-    /// The backends as the load balancer knows them.
-    pub fn load_balanced(&self) -> IdVec<BackendId, Backend> {
-        let backend =
-            |spec: &BackendSpec| Backend { name: spec.name.clone(), zone: spec.zone, role: spec.role };
-        self.backends.iter().map(backend).collect()
+    /// The backends as the load balancer knows them at time 0, those that are checked in health `healthy`.
+    pub fn members(&self, healthy: impl Fn(BackendId) -> bool) -> IdVec<BackendId, Member> {
+        let member = |(id, spec): (BackendId, &BackendSpec)| Member {
+            backend: Backend { name: spec.name.clone(), zone: spec.zone, role: spec.role },
+            configured: spec.configured,
+            healthy: healthy(id) || !spec.checked,
+        };
+        self.backends.pairs().map(member).collect()
     }
 }
 
@@ -139,6 +147,8 @@ pub struct Group {
     pub name: String,
     /// How its members serve.
     pub server: Server,
+    /// The weight that its members report when a health check succeeds.
+    pub weight: WeightState,
 }
 
 /// How a backend serves requests.
@@ -243,8 +253,12 @@ pub struct BackendSpec {
     pub group: GroupId,
     /// The zone it runs in.
     pub zone: ZoneId,
-    /// Primary or failover.
+    /// Primary or failover, or of the target pool or its backup pool.
     pub role: Role,
+    /// Whether it is configured from the beginning.
+    pub configured: bool,
+    /// Whether a health check judges it. Without one it counts as healthy (TPA-4).
+    pub checked: bool,
 }
 
 /// A group of equal clients.
@@ -256,6 +270,12 @@ pub struct ClientGroup {
     pub place: PlaceId,
     /// How the load balancer sees its packets.
     pub origin: Origin,
+    /// The protocol that it speaks.
+    pub protocol: Protocol,
+    /// The share of its UDP requests that are sent in fragments.
+    pub fragmented: Ratio,
+    /// Distinct addresses that it sends to: 1 for the load balancer's own; more where the load balancer is next hop.
+    pub destinations: NonZeroU32,
     /// Distinct client addresses.
     pub addresses: NonZeroU32,
     /// When it opens connections.
@@ -284,4 +304,28 @@ pub struct Fault {
     pub fraction: Ratio,
     /// What the struck backends do.
     pub mode: FailureMode,
+}
+
+/// Something that an operator does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// When it takes effect, on the clock that starts with the warm-up.
+    pub at: SimTime,
+    /// What changes.
+    pub changes: Vec<Change>,
+}
+
+/// One change of configuration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// The load balancer is configured like this from now on.
+    Configure(Settings),
+    /// A backend is added.
+    Add(BackendId),
+    /// A backend is removed.
+    Remove(BackendId),
+    /// A backend changes its role.
+    SetRole(BackendId, Role),
+    /// A backend is judged by the health check from now on, or no more.
+    SetChecked(BackendId, bool),
 }

@@ -1,19 +1,19 @@
 //! The event loop: one match over everything that can happen.
 
 use super::clients::Clients;
-use super::connection::tuple_from;
 use super::event::{BackendStep, Event, FlowStep, Tick};
 use super::fault::struck;
 use super::flow::{FlowState, Flows};
 use super::machine::Machine;
 use super::outcome::Outcome;
-use super::prober::Prober;
+use super::prober::Probers;
 use super::queue::EventQueue;
 use super::recorder::Recorder;
 use super::scenario::{FailureMode, Scenario};
 use super::station::Station;
 use crate::ids::{BackendId, FlowId, Id, IdVec, PlaceId};
 use crate::lb::packet::Endpoint;
+use crate::lb::weight::WeightState;
 use crate::lb::{Counters, LoadBalancer};
 use crate::random::{Purpose, RunSeed};
 use crate::time::SimTime;
@@ -36,7 +36,9 @@ pub struct Simulation<'a> {
     pub(super) flows: Flows,
     pub(super) machines: IdVec<BackendId, Machine>,
     pub(super) stations: IdVec<BackendId, Station>,
-    pub(super) probers: IdVec<BackendId, Prober>,
+    pub(super) probers: IdVec<BackendId, Probers>,
+    /// Whether a health check judges each backend, if it is configured.
+    pub(super) checked: IdVec<BackendId, bool>,
     pub(super) recorder: Recorder,
     /// The backends that each fault strikes.
     struck: Vec<Vec<BackendId>>,
@@ -63,17 +65,16 @@ impl<'a> Simulation<'a> {
         });
         let probers = scenario.backends.iter().map(|spec| {
             let round_trips = scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone];
-            Prober::new(check, round_trips, seed, &spec.name)
+            Probers::new(check, round_trips, seed, &spec.name)
         });
         let mut simulation = Self {
             scenario,
             queue: EventQueue::new(),
             clients: Clients::new(&scenario.clients, seed, scenario.timing.window_end()),
             balancer: LoadBalancer::new(
-                scenario.policy,
+                scenario.balancer,
                 scenario.zones.len(),
-                scenario.load_balanced(),
-                check.initially_healthy,
+                scenario.members(|_| check.initially_healthy),
             ),
             flows: Flows::default(),
             machines: machines.collect(),
@@ -83,7 +84,8 @@ impl<'a> Simulation<'a> {
                 .map(|spec| Station::new(&scenario.groups[spec.group].server))
                 .collect(),
             probers: probers.collect(),
-            recorder: Recorder::new(scenario, check.initially_healthy),
+            checked: scenario.backends.iter().map(|spec| spec.checked).collect(),
+            recorder: Recorder::new(scenario),
             struck,
             window_counts: Counters::default(),
             window_peak_entries: 0,
@@ -112,7 +114,7 @@ impl<'a> Simulation<'a> {
                 now = arrival;
                 self.events += 1;
                 let source = self.clients.next_source(client);
-                self.balancer.prefetch(&tuple_from(source));
+                self.prefetch(client, source);
                 let retries = self.scenario.clients[client].retries;
                 self.open(now, client, connection, retries);
                 continue;
@@ -133,8 +135,8 @@ impl<'a> Simulation<'a> {
             self.flows.prefetch(*flow);
         }
         if let Some(Event::Flow { flow, .. }) = self.queue.ahead(PACKETS_AHEAD) {
-            let tuple = self.tuple(*flow);
-            self.balancer.prefetch(&tuple);
+            let (client, source) = self.source(*flow);
+            self.prefetch(client, source);
         }
     }
 
@@ -149,10 +151,15 @@ impl<'a> Simulation<'a> {
                 self.queue.push(end, Event::Fault { fault: fault_number, begins: false });
             }
         }
-        for backend in self.machines.ids() {
+        for (number, operation) in self.scenario.operations.iter().enumerate() {
+            let number = u32::try_from(number).expect("fewer than 2^32 operations");
+            self.queue.push(operation.at, Event::Operation { number });
+        }
+        for (backend, spec) in self.scenario.backends.pairs() {
             self.plan_renewal(backend);
-            let start = self.probers[backend].first_start();
-            self.queue.push(start, Event::Backend { backend, step: BackendStep::ProbeStarts });
+            if spec.configured {
+                self.hold(SimTime::ZERO, backend);
+            }
         }
     }
 
@@ -161,12 +168,13 @@ impl<'a> Simulation<'a> {
             Event::Flow { flow, step } => self.step(now, flow, step),
             Event::Backend { backend, step } => match step {
                 BackendStep::Renewal => self.renew(now, backend),
-                BackendStep::ProbeStarts => self.probe_starts(now, backend),
-                BackendStep::ProbeArrives => self.probe_arrives(backend),
-                BackendStep::ProbeEnds { success } => self.probe_ends(now, backend, success),
+                BackendStep::ProbeStarts { prober } => self.probe_starts(now, backend, prober),
+                BackendStep::ProbeArrives { prober } => self.probe_arrives(backend, prober),
+                BackendStep::ProbeEnds { prober, success } => self.probe_ends(now, backend, prober, success),
                 BackendStep::HealthApplies { healthy } => self.apply_health(now, backend, healthy),
             },
             Event::Fault { fault, begins } => self.fault(now, fault as usize, begins),
+            Event::Operation { number } => self.operate(now, number as usize),
             Event::Clock(Tick::WindowStarts) => self.window_starts(now),
             Event::Clock(Tick::SampleEnds) => self.sample_ends(now),
         }
@@ -230,23 +238,28 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn probe_starts(&mut self, now: SimTime, backend: BackendId) {
-        let (arrival, next) = self.probers[backend].start(now);
-        self.queue.push(next, Event::Backend { backend, step: BackendStep::ProbeStarts });
+    fn probe_starts(&mut self, now: SimTime, backend: BackendId, prober: u8) {
+        let (arrival, next) = self.probers[backend].start(now, prober);
+        self.queue.push(next, Event::Backend { backend, step: BackendStep::ProbeStarts { prober } });
         if self.machines[backend].state_at(arrival).is_some() {
-            self.probe_arrives(backend);
+            self.probe_arrives(backend, prober);
         } else {
-            self.queue.push(arrival, Event::Backend { backend, step: BackendStep::ProbeArrives });
+            self.queue.push(arrival, Event::Backend { backend, step: BackendStep::ProbeArrives { prober } });
         }
     }
 
-    fn probe_arrives(&mut self, backend: BackendId) {
-        let (end, success) = self.probers[backend].arrive(self.machines[backend].state());
-        self.queue.push(end, Event::Backend { backend, step: BackendStep::ProbeEnds { success } });
+    fn probe_arrives(&mut self, backend: BackendId, prober: u8) {
+        let (end, success) = self.probers[backend].arrive(prober, self.machines[backend].state());
+        self.queue.push(end, Event::Backend { backend, step: BackendStep::ProbeEnds { prober, success } });
     }
 
-    fn probe_ends(&mut self, now: SimTime, backend: BackendId, success: bool) {
-        let Some(healthy) = self.probers[backend].end(success) else { return };
+    fn probe_ends(&mut self, now: SimTime, backend: BackendId, prober: u8, success: bool) {
+        let changed = self.probers[backend].end(prober, success);
+        if self.scenario.balancer.weighted {
+            let reported = self.scenario.groups[self.scenario.backends[backend].group].weight;
+            self.balancer.set_weight(backend, if success { reported } else { WeightState::Unavailable });
+        }
+        let Some(healthy) = changed else { return };
         let delay = self.scenario.health_check.propagation_delay;
         if delay.is_zero() {
             self.apply_health(now, backend, healthy);
@@ -257,8 +270,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn apply_health(&mut self, now: SimTime, backend: BackendId, healthy: bool) {
-        if self.balancer.set_health(backend, healthy) {
-            self.recorder.health_changed(now, backend, healthy);
+        if self.probers[backend].is_checking() && self.balancer.set_health(now, backend, healthy) {
+            self.recorder.held(now, backend, Some(healthy));
         }
     }
 

@@ -1,22 +1,29 @@
 //! Why a decision came out as it did, in words.
 
 use crate::lb::backend::{BackendSet, Role, Roster};
-use crate::lb::eligibility::EligibleKind;
+use crate::lb::eligibility::{Eligibility, EligibleKind};
 use crate::lb::zonal_affinity::{Decision, Origin, Outcome, ZonalAffinity, ZonalMatch};
 use crate::sim::scenario::Scenario;
 
 /// Why `decision` came out as it did.
 pub(super) fn because(scenario: &Scenario, roster: &Roster, origin: Origin, decision: &Decision) -> String {
-    let affinity = scenario.policy.zonal_affinity;
+    let affinity = scenario.balancer.policy.zonal_affinity;
     match (decision.outcome, decision.zonal_match) {
         (Outcome::Dropped, _) => dropped(roster, decision),
         (Outcome::AffinityDisabled, _) => "zonal affinity is disabled".to_owned(),
         (Outcome::IncompatibleClient, _) => match origin {
             Origin::OtherRegion => "a VM of another region never has zonal affinity".to_owned(),
-            Origin::Hybrid | Origin::Zone(_) => {
+            Origin::PrivateServiceConnect => {
+                "a consumer of a Private Service Connect published service never has zonal affinity"
+                    .to_owned()
+            }
+            Origin::Hybrid | Origin::Zone(_) | Origin::Internet => {
                 "a client behind Cloud VPN or Interconnect never has zonal affinity".to_owned()
             }
         },
+        (Outcome::TargetPool | Outcome::BackupPool | Outcome::LastResort, _) => {
+            pool(scenario, roster, decision)
+        }
         (_, None) => {
             let role = decision.kind.role().map_or("serving", role_name);
             format!("no {role} backend is configured in the client's zone")
@@ -60,6 +67,36 @@ fn matched(affinity: ZonalAffinity, kind: EligibleKind, outcome: Outcome, found:
         }
         (ZonalAffinity::SpillCrossZone(ratio), _) => format!("{count} < spillover ratio {:?}", ratio.value()),
         (ZonalAffinity::Disabled, _) => "zonal affinity is disabled".to_owned(),
+    }
+}
+
+/// The failover condition that applied (TPF-2).
+fn pool(scenario: &Scenario, roster: &Roster, decision: &Decision) -> String {
+    let all = roster.size(BackendSet::configured(Role::Primary));
+    let healthy = roster.size(BackendSet::healthy(Role::Primary));
+    let backup = roster.size(BackendSet::healthy(Role::Failover));
+    let count = format!("{healthy} of {all} instances of the target pool healthy");
+    let Eligibility::TargetPool { failover_ratio: Some(ratio) } = scenario.balancer.policy.eligibility else {
+        return match healthy {
+            0 => format!("{count}, and there is no backup pool in use: all of them are the last resort"),
+            _ => format!("{count}, and there is no backup pool in use"),
+        };
+    };
+    let share = if all == 0 { 0.0 } else { healthy as f64 / all as f64 };
+    let enough = healthy > 0 && share >= ratio.value();
+    let sign = if share >= ratio.value() { ">=" } else { "<" };
+    let compared = format!("{count} ({share:.3}) {sign} failover ratio {:?}", ratio.value());
+    match decision.kind {
+        EligibleKind::HealthyTarget if enough => compared,
+        EligibleKind::HealthyTarget => format!("{compared}, but no instance of the backup pool is healthy"),
+        EligibleKind::HealthyBackup if ratio.is_zero() => {
+            format!("{count}, and {backup} of the backup pool: failover ratio 0.0 needs one")
+        }
+        EligibleKind::HealthyBackup => format!("{compared}, and {backup} instances of the backup pool healthy"),
+        EligibleKind::UnhealthyBackup => {
+            "the target pool is empty and no instance of the backup pool is healthy: all of the backup pool are the last resort".to_owned()
+        }
+        _ => format!("{count}, and none of the backup pool: all of the target pool are the last resort"),
     }
 }
 

@@ -4,6 +4,7 @@ use super::{SMALL, changed, parse};
 use crate::experiment::{Cell, Experiment, QUICKSTART};
 use crate::ids::{ClientId, GroupId, Id, PlaceId, ZoneId};
 use crate::lb::backend::Role;
+use crate::lb::eligibility::Eligibility;
 use crate::lb::health::Phase;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, SpecVersion, ZonalAffinity};
@@ -158,16 +159,22 @@ fn the_complete_example() {
     assert_eq!((threshold.arm.as_deref(), threshold.min, threshold.max), (Some("spill"), None, Some(0.001)));
 
     let scenario = experiment.scenario(last_cell(&experiment));
-    assert_eq!(scenario.policy.zonal_affinity, ZonalAffinity::SpillCrossZone(Ratio::new(1.0).unwrap()));
-    assert_eq!(scenario.policy.failover.failover_ratio, Ratio::new(0.25).unwrap());
-    assert!(scenario.policy.failover.drop_traffic_if_unhealthy && scenario.policy.allow_global_access);
-    assert_eq!(scenario.policy.spec_version, SpecVersion::Preview2025);
+    assert_eq!(
+        scenario.balancer.policy.zonal_affinity,
+        ZonalAffinity::SpillCrossZone(Ratio::new(1.0).unwrap())
+    );
+    let Eligibility::BackendService(failover) = scenario.balancer.policy.eligibility else {
+        panic!("a backend service")
+    };
+    assert_eq!(failover.failover_ratio, Ratio::new(0.25).unwrap());
+    assert!(failover.drop_traffic_if_unhealthy && scenario.balancer.policy.allow_global_access);
+    assert_eq!(scenario.balancer.policy.spec_version, SpecVersion::Preview2025);
     assert_eq!(scenario.timing.window_start(), SimTime::from_nanos(120_000_000_000));
     assert_eq!(scenario.timing.samples(), 180);
     assert_eq!(scenario.clients[ClientId::from_index(0)].arrivals.mean_rate(), 400.0);
     let check = scenario.health_check;
     assert_eq!((check.thresholds.healthy, check.thresholds.unhealthy), (2, 3));
-    assert_eq!(check.phase, Phase::At(SimDuration::from_secs(1)));
+    assert_eq!(check.probers.phase, Phase::At(SimDuration::from_secs(1)));
     assert!(check.initially_healthy);
     assert_eq!(check.propagation_delay, SimDuration::from_secs(3));
 }

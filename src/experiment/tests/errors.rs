@@ -89,7 +89,7 @@ fn types_and_ranges() {
         sigma = 0.35 ⇒ sigma = -0.35 ¦ 14:18 ¦ `network.cross_zone_rtt`: lognormal needs ¦ sigma of 0 or more
         "190us" ⇒ 190 ¦ 14:43 ¦ lognormal.median` can't be 190 ¦ "70us"
         spillover_ratio = 0.5 ⇒ spillover_ratio = 1.5 ¦ 17:70 ¦ 1.5 is not a ratio ¦ from 0.0 to 1.0
-        size = 2\n ⇒ size = 0\n ¦ 22:8 ¦ `backend_service.backends.ig-a.size` can't be 0 ¦ from 1 to 131072
+        size = 2\n ⇒ size = 0\n ¦ 22:8 ¦ `backend_service.backends.ig-a.size` can't be 0 ¦ from 1 to 16384
         failover = true ⇒ failover = "yes" ¦ 28:12 ¦ can't be "yes" ¦ true or false
         workers = 8 ⇒ workers = 0 ¦ 35:11 ¦ `server.workers` can't be 0 ¦ or "unlimited"
         workers = 8 ⇒ workers = 2000-01-01 ¦ 35:11 ¦ can't be a date ¦ whole number of workers

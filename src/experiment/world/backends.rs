@@ -9,6 +9,7 @@ use super::zone_id;
 use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;
+use crate::lb::weight::WeightState;
 use crate::random::Distribution;
 use crate::sim::scenario::{BackendSpec, Failures, Group, Server, Workers};
 use crate::time::SimDuration;
@@ -88,10 +89,15 @@ pub(super) fn backends(
         let path = list().member(index);
         let members_in = group.zone_ids(zones, &path)?;
         let name = names[index].to_owned();
-        let id = groups.push(Group { name: name.clone(), server: group.server.over(server) });
+        let id = groups.push(Group {
+            name: name.clone(),
+            server: group.server.over(server),
+            weight: WeightState::default(),
+        });
         let role = if group.failover { Role::Failover } else { Role::Primary };
         for (number, zone) in (1..=group.size.get()).zip(members_in.into_iter().cycle()) {
-            backends.push(BackendSpec { name: format!("{name}-{number}"), group: id, zone, role });
+            let name = format!("{name}-{number}");
+            backends.push(BackendSpec { name, group: id, zone, role, configured: true, checked: true });
         }
     }
     Ok((groups, backends))

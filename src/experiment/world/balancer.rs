@@ -3,8 +3,9 @@
 use serde::Deserialize;
 
 use super::backends::BackendGroup;
-use crate::lb::IDLE_TIMEOUT;
-use crate::lb::eligibility::FailoverPolicy;
+use crate::lb::Settings;
+use crate::lb::eligibility::{Eligibility, FailoverPolicy};
+use crate::lb::tracking::TrackingPolicy;
 use crate::lb::zonal_affinity::{Policy, SpecVersion, ZonalAffinity};
 use crate::time::SimDuration;
 
@@ -42,14 +43,15 @@ pub(super) struct BackendService {
 }
 
 impl BackendService {
-    /// How the load balancer decides.
-    pub(super) fn policy(&self) -> Policy {
-        Policy {
-            failover: self.failover_policy,
+    /// How the load balancer is configured.
+    pub(super) fn settings(&self) -> Settings {
+        let policy = Policy {
+            eligibility: Eligibility::BackendService(self.failover_policy),
             zonal_affinity: self.zonal_affinity,
             allow_global_access: self.allow_global_access,
             spec_version: self.spec_version,
-        }
+        };
+        Settings { policy, ..Settings::default() }
     }
 }
 
@@ -126,7 +128,7 @@ struct IdleTimeout;
 impl TryFrom<SimDuration> for IdleTimeout {
     type Error = String;
     fn try_from(value: SimDuration) -> Result<Self, String> {
-        if value == IDLE_TIMEOUT {
+        if value == TrackingPolicy::INTERNAL_IDLE_TIMEOUT {
             return Ok(Self);
         }
         Err(format!(

@@ -9,6 +9,8 @@ use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
 use super::zone_id;
 use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::lb::packet::Protocol;
+use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::Origin;
 use crate::sim::scenario::{ClientGroup, Place};
 use crate::workload::{ArrivalSpec, ConnectionProfile};
@@ -131,6 +133,9 @@ impl Client {
             name: self.name.as_str().to_owned(),
             place,
             origin,
+            protocol: Protocol::Tcp,
+            fragmented: Ratio::ZERO,
+            destinations: NonZeroU32::MIN,
             addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
             arrivals: self.arrivals,
             connection: self.connection,

@@ -1,7 +1,8 @@
 //! Rendezvous hashing (Thaler and Ravishankar 1998): each backend scores each key, the highest score wins
-//! (HASH-3, equal weights).
+//! (HASH-3).
 //!
-//! Removing a backend moves only its own keys; adding one moves keys only to it.
+//! Removing a backend moves only its own keys; adding one moves keys only to it. With weights the score is
+//! `weight / -ln(u)` of a uniform hash `u`, so that shares are proportional to weights.
 
 use std::cmp::Reverse;
 
@@ -12,34 +13,62 @@ use crate::random::{hash_bytes, mix};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rendezvous {
     members: Vec<Member>,
+    /// How many members weigh other than 1.
+    weighted: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Member {
     salt: u64,
     id: BackendId,
+    weight: f64,
+}
+
+impl Member {
+    /// The score of a key among members of different weights. A weight of 0 never wins against another.
+    fn weighted_score(&self, key: u64) -> f64 {
+        let unit = (mix(key ^ self.salt) as f64 + 0.5) / (u64::MAX as f64 + 1.0);
+        // The hash is never all ones here: a unit of 1.0 would score infinitely.
+        self.weight / -libm::log(unit.min(1.0 - f64::EPSILON / 2.0))
+    }
 }
 
 impl Rendezvous {
     /// Adds `id`, whose scores come from `name`.
-    pub(super) fn add(&mut self, id: BackendId, name: &str) {
-        self.members.push(Member { salt: hash_bytes(0, name.as_bytes()), id });
+    pub(super) fn add(&mut self, id: BackendId, name: &str, weight: f64) {
+        self.weighted += usize::from(weight != 1.0);
+        self.members.push(Member { salt: hash_bytes(0, name.as_bytes()), id, weight });
     }
 
     /// Removes `id`, if it is a member.
     pub(super) fn remove(&mut self, id: BackendId) {
         if let Some(position) = self.members.iter().position(|member| member.id == id) {
-            self.members.swap_remove(position);
+            let member = self.members.swap_remove(position);
+            self.weighted -= usize::from(member.weight != 1.0);
         }
     }
 
     /// The member with the highest score for `key`; ties go to the lowest id.
     #[inline]
     pub(super) fn pick(&self, key: u64) -> Option<BackendId> {
-        self.members
-            .iter()
-            .max_by_key(|member| (mix(key ^ member.salt), Reverse(member.id)))
-            .map(|member| member.id)
+        if self.weighted > 0 { self.pick_weighted(key) } else { self.pick_equal(key) }
+    }
+
+    #[inline]
+    fn pick_equal(&self, key: u64) -> Option<BackendId> {
+        let score = |member: &&Member| (mix(key ^ member.salt), Reverse(member.id));
+        self.members.iter().max_by_key(score).map(|member| member.id)
+    }
+
+    /// Where all weigh nothing, all weigh the same (WGT-2).
+    #[cold]
+    fn pick_weighted(&self, key: u64) -> Option<BackendId> {
+        if self.members.iter().all(|member| member.weight == 0.0) {
+            return self.pick_equal(key);
+        }
+        let score = |member: &Member| member.weighted_score(key);
+        let best = self.members.iter().max_by(|a, b| score(a).total_cmp(&score(b)).then(b.id.cmp(&a.id)));
+        best.map(|member| member.id)
     }
 }
 
@@ -54,7 +83,7 @@ mod tests {
         let mut rendezvous = Rendezvous::default();
         members
             .into_iter()
-            .for_each(|index| rendezvous.add(BackendId::from_index(index), &format!("ig-{index}")));
+            .for_each(|index| rendezvous.add(BackendId::from_index(index), &format!("ig-{index}"), 1.0));
         rendezvous
     }
 
@@ -74,7 +103,7 @@ mod tests {
                 prop_assert_ne!(after, removed);
                 // Seen the other way round: adding a backend moves keys only to it.
                 let mut restored = reduced.clone();
-                restored.add(removed, &format!("ig-{}", removed.index()));
+                restored.add(removed, &format!("ig-{}", removed.index()), 1.0);
                 prop_assert_eq!(restored.pick(key).unwrap(), before);
             }
         }
@@ -107,5 +136,44 @@ mod tests {
     #[test]
     fn nobody_is_picked_from_nobody() {
         assert_eq!(of([]).pick(1), None);
+    }
+
+    #[test]
+    fn hash_3_weights_set_the_shares_and_zero_gets_nothing() {
+        const KEYS: u64 = 100_000;
+        let with = |weights: &[f64]| {
+            let mut rendezvous = Rendezvous::default();
+            for (index, weight) in weights.iter().enumerate() {
+                rendezvous.add(BackendId::from_index(index), &format!("ig-{index}"), *weight);
+            }
+            let mut counts = vec![0_u64; weights.len()];
+            (0..KEYS).for_each(|key| counts[rendezvous.pick(mix(key)).unwrap().index()] += 1);
+            counts
+        };
+        for weights in [[1.0, 2.0, 0.5, 0.0], [0.0, 0.0, 0.0, 0.0], [100.0, 300.0, 0.0, 0.0]] {
+            let total: f64 = weights.iter().sum();
+            for (count, weight) in with(&weights).into_iter().zip(weights) {
+                let share = if total == 0.0 { 0.25 } else { weight / total };
+                let tolerance = 5.0 * (KEYS as f64 * share * (1.0 - share)).sqrt();
+                assert!(
+                    (count as f64 - KEYS as f64 * share).abs() <= tolerance,
+                    "{count} with {weight} of {weights:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn hash_3_removal_with_weights_moves_only_the_removed_backends_keys() {
+        let mut rendezvous = Rendezvous::default();
+        (0..6).for_each(|index| {
+            rendezvous.add(BackendId::from_index(index), &format!("ig-{index}"), 1.0 + index as f64);
+        });
+        let mut reduced = rendezvous.clone();
+        reduced.remove(BackendId::from_index(4));
+        for key in (0..2000).map(mix) {
+            let before = rendezvous.pick(key).unwrap();
+            assert!(before.index() == 4 || reduced.pick(key) == Some(before));
+        }
     }
 }
