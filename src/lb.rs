@@ -196,9 +196,7 @@ impl LoadBalancer {
     /// Routes one packet at time `now` (CTE-2). Times must not run back from call to call.
     #[inline]
     pub fn route(&mut self, now: SimTime, packet: &Packet) -> Verdict {
-        if now >= self.next_deadline {
-            self.meet_deadlines(now);
-        }
+        self.catch_up(now);
         let Settings { session_affinity: affinity, tracking, .. } = self.settings;
         let protocol = packet.tuple.protocol;
         if !tracking.tracks(protocol, affinity) {
@@ -284,6 +282,7 @@ impl LoadBalancer {
 
     /// Adds `backend`, held `healthy` or not.
     pub fn add(&mut self, now: SimTime, backend: BackendId, healthy: bool) {
+        self.catch_up(now);
         self.draining.retain(|(other, _)| *other != backend);
         self.change(now, backend, |member| {
             member.configured = true;
@@ -323,6 +322,7 @@ impl LoadBalancer {
     /// Configures it anew. Existing entries stay, except that a change of what they are found by makes them unreachable: the
     /// table is emptied then (CTE-11).
     pub fn configure(&mut self, now: SimTime, settings: Settings) {
+        self.catch_up(now);
         let old = self.settings;
         self.settings = settings;
         let found_by = |settings: &Settings| (settings.session_affinity, settings.tracking.mode);
@@ -340,6 +340,7 @@ impl LoadBalancer {
     }
 
     fn change(&mut self, now: SimTime, backend: BackendId, change: impl FnOnce(&mut Member)) {
+        self.catch_up(now);
         let moves = self.roster.change(backend, change);
         self.selectors.apply(&self.roster, backend, &moves);
         self.decide_anew();
@@ -379,7 +380,15 @@ impl LoadBalancer {
         }
     }
 
-    /// Ends the entries whose time has come.
+    /// Ends the entries whose time has come, before anything else happens.
+    #[inline]
+    fn catch_up(&mut self, now: SimTime) {
+        if now >= self.next_deadline {
+            self.meet_deadlines(now);
+        }
+    }
+
+    /// Ends the entries whose time has come, and looks for the next such moment.
     #[cold]
     fn meet_deadlines(&mut self, now: SimTime) {
         let gone: Vec<BackendId> =
