@@ -9,6 +9,7 @@
 //! streams, SplitMix64 (Steele, Lea and Flood 2014) for the few draws of one connection.
 
 mod distribution;
+mod exp;
 mod portable;
 mod ziggurat;
 

@@ -109,6 +109,7 @@ macro_rules! float {
             $(fn $exact(self) -> Self { Self(Float::$exact(self.0)) })+
             $(fn $unary(self) -> Self { Self(libm::$unary_libm(self.0)) })+
             $(fn $binary(self, other: Self) -> Self { Self(libm::$binary_libm(self.0, other.0)) })+
+            fn exp(self) -> Self { Self(super::exp::exp(self.0)) }
             fn classify(self) -> FpCategory { self.0.classify() }
             fn mul_add(self, a: Self, b: Self) -> Self { Self(libm::fma(self.0, a.0, b.0)) }
             fn powi(self, n: i32) -> Self { Self(libm::pow(self.0, <f64 as From<i32>>::from(n))) }
@@ -124,7 +125,7 @@ float! {
     constants nan infinity neg_infinity neg_zero min_value min_positive_value max_value epsilon;
     tests is_nan is_infinite is_finite is_normal is_sign_positive is_sign_negative;
     exact floor ceil round trunc fract abs signum recip sqrt;
-    unary exp = exp exp2 = exp2 ln = log log2 = log2 log10 = log10 cbrt = cbrt exp_m1 = expm1 ln_1p = log1p
+    unary exp2 = exp2 ln = log log2 = log2 log10 = log10 cbrt = cbrt exp_m1 = expm1 ln_1p = log1p
         sin = sin cos = cos tan = tan asin = asin acos = acos atan = atan
         sinh = sinh cosh = cosh tanh = tanh asinh = asinh acosh = acosh atanh = atanh;
     binary max = fmax min = fmin powf = pow hypot = hypot atan2 = atan2;
