@@ -2,6 +2,7 @@
 
 mod detection;
 mod determinism;
+mod extremes;
 mod health;
 mod shares;
 mod snapshot;
