@@ -23,6 +23,7 @@ mod assignment;
 mod axis;
 mod bounded;
 mod column;
+mod control_plane;
 mod decimal;
 mod draft;
 mod error;
@@ -31,6 +32,7 @@ mod path;
 mod plan;
 mod problem;
 mod reader;
+mod reason;
 pub mod runner;
 mod threshold;
 mod world;
@@ -123,7 +125,7 @@ impl Experiment {
                 title: format!("`{name}` can't be read: {error}"),
                 source: Source { name, text: String::new() },
                 place: Place::File,
-                context: None,
+                notes: Vec::new(),
                 help: Some("name an experiment file, a text in TOML".to_owned()),
             })),
         }
