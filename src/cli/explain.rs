@@ -17,7 +17,7 @@ use super::{OverrideArgs, Status, UsageError, read_experiment};
 use crate::experiment::{Cell, Experiment, Overrides, nearest};
 use crate::ids::{BackendId, ClientId};
 use crate::lb::backend::{BackendSet, Role, Roster};
-use crate::lb::eligibility::Eligibility;
+use crate::lb::tracking::Tracker;
 use crate::lb::zonal_affinity::{Decision, Origin, Outcome, decide};
 use crate::sim::scenario::{BackendSpec, Scenario};
 use reason::because;
@@ -93,9 +93,9 @@ struct Explanation {
     modified_eligible: Vec<String>,
     outcome: &'static str,
     because: String,
-    /// Whether the load balancer has target pools.
+    /// What kind of load balancer it is.
     #[serde(skip)]
-    has_pools: bool,
+    tracker: Tracker,
     /// The cell's axis values, where its arm or the experiment sweeps any.
     #[serde(flatten)]
     axes: Map<String, Value>,
@@ -170,7 +170,7 @@ fn explain_one(
         modified_eligible: decision.modified.map(names).unwrap_or_default(),
         outcome: decision.outcome.name(),
         because: because(scenario, roster, group.origin, &decision),
-        has_pools: matches!(scenario.balancer.policy.eligibility, Eligibility::TargetPool { .. }),
+        tracker: scenario.balancer.tracking.tracker,
         axes: axes.collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! Explanations as the documents' own table: one row for each set, from configured to modified.
 
 use super::Explanation;
+use crate::lb::tracking::Tracker;
 
 /// The widest list of names before it is cut.
 const NAMES_WIDTH: usize = 72;
@@ -33,10 +34,10 @@ fn section(cells: &[&Explanation]) -> String {
     let spillover = explanation.spillover.trim_start_matches("ZONAL_AFFINITY_");
     let kind = if explanation.compatible { "compatible" } else { "not compatible with zonal affinity" };
     let Explanation { arm, client, client_zone, .. } = explanation;
-    let mut text = if explanation.has_pools {
-        format!("arm {arm} · client {client} in {client_zone}\n")
-    } else {
+    let mut text = if explanation.tracker == Tracker::Internal {
         format!("arm {arm} ({spillover}) · client {client} in {client_zone}, {kind}\n")
+    } else {
+        format!("arm {arm} · client {client} in {client_zone}\n")
     };
     for (label, names) in rows(explanation) {
         text += &row(&label, names.as_deref());
@@ -53,33 +54,35 @@ fn section(cells: &[&Explanation]) -> String {
     text + &reasons.concat()
 }
 
-/// The sets on the way, those that are not computed absent.
+/// The sets on the way, those that are not computed absent. External load balancers have no zonal step.
 fn rows(explanation: &Explanation) -> Vec<(String, Option<Vec<String>>)> {
     let configured = &explanation.configured;
     let all = configured.primary.iter().chain(&configured.failover);
     let down: Vec<String> = all.filter(|name| !explanation.healthy.contains(name)).cloned().collect();
     let kind = explanation.original_eligible.kind.replace('_', " ");
-    let eligible = Some(explanation.original_eligible.backends.clone());
-    let (primary, failover) = (Some(configured.primary.clone()), Some(configured.failover.clone()));
-    if explanation.has_pools {
-        vec![
-            ("target pool".to_owned(), primary),
-            ("backup pool".to_owned(), failover),
-            ("unhealthy".to_owned(), Some(down)),
-            (format!("eligible ({kind})"), Some(explanation.modified_eligible.clone())),
-        ]
-    } else {
-        vec![
-            ("configured: primary".to_owned(), primary),
-            ("configured: failover".to_owned(), failover),
-            ("unhealthy".to_owned(), Some(down)),
+    let (primary, failover) = match explanation.tracker {
+        Tracker::Internal | Tracker::External => ("configured: primary", "configured: failover"),
+        Tracker::TargetPool => ("target pool", "backup pool"),
+    };
+    let mut rows = vec![
+        (primary.to_owned(), Some(configured.primary.clone())),
+        (failover.to_owned(), Some(configured.failover.clone())),
+        ("unhealthy".to_owned(), Some(down)),
+    ];
+    let modified = Some(explanation.modified_eligible.clone());
+    if explanation.tracker == Tracker::Internal {
+        let eligible = Some(explanation.original_eligible.backends.clone());
+        rows.extend([
             (format!("A    original eligible ({kind})"), eligible),
             ("B    zonal match test".to_owned(), explanation.zonal_match_test.clone()),
             ("C    zonal matched".to_owned(), explanation.zonal_matched.clone()),
             ("A∩C  intersection".to_owned(), explanation.intersection.clone()),
-            ("modified eligible".to_owned(), Some(explanation.modified_eligible.clone())),
-        ]
+            ("modified eligible".to_owned(), modified),
+        ]);
+    } else {
+        rows.push((format!("eligible ({kind})"), modified));
     }
+    rows
 }
 
 fn row(label: &str, names: Option<&[String]>) -> String {

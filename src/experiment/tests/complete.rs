@@ -1,6 +1,6 @@
 //! Right files: what they become, and what holds where they are silent.
 
-use super::{SMALL, changed, parse};
+use super::{SMALL, changed, parse, scenario};
 use crate::experiment::{Cell, Experiment, QUICKSTART};
 use crate::ids::{ClientId, GroupId, Id, PlaceId, ZoneId};
 use crate::lb::backend::Role;
@@ -9,7 +9,7 @@ use crate::lb::health::Phase;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, SpecVersion, ZonalAffinity};
 use crate::random::Distribution;
-use crate::sim::scenario::{FailureMode, Scenario, Server, Workers};
+use crate::sim::scenario::{FailureMode, Server, Workers};
 use crate::time::{SimDuration, SimTime};
 
 /// Every key that this version knows, as the interface writes it.
@@ -150,11 +150,6 @@ metric = "failure_ratio"
 arm = "spill"
 max = 0.001
 "#;
-
-fn scenario(text: &str) -> Scenario {
-    let experiment = parse(text).unwrap();
-    experiment.scenario(&experiment.cells()[0])
-}
 
 fn last_cell(experiment: &Experiment) -> &Cell {
     experiment.cells().last().unwrap()
