@@ -3,6 +3,7 @@
 mod cells;
 mod complete;
 mod errors;
+mod guide;
 mod mutations;
 mod operations;
 mod overrides;
