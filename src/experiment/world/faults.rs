@@ -100,8 +100,8 @@ impl FaultTarget {
                 let id = zone_id(victims.zones, zone, &path.clone().key("zone"))?;
                 let members = victims.such(at, |spec| spec.zone == id);
                 if members.is_empty() {
-                    let what = format!("is {zone:?}, where no backend is");
-                    return Err(Problem::that(path.key("zone"), what, "name a zone that has backends then"));
+                    let what = format!("is {zone:?}, where no backend is at that time");
+                    return Err(Problem::that(path.key("zone"), what, "name a zone that has backends"));
                 }
                 Ok(members)
             }
@@ -112,8 +112,8 @@ impl FaultTarget {
                 let id = id.ok_or_else(|| Problem::unknown_name(path.clone(), name, "groups", known))?;
                 let members = victims.such(at, |spec| spec.group == id);
                 if members.is_empty() {
-                    let what = format!("is {name:?}, which has no members");
-                    return Err(Problem::that(path, what, "name a group that has members then"));
+                    let what = format!("is {name:?}, which has no members at that time");
+                    return Err(Problem::that(path, what, "name a group that has members"));
                 }
                 Ok(members)
             }
