@@ -42,20 +42,26 @@ impl ZonalAffinity {
 }
 
 /// The two fields as the API has them. A ratio without spilling is accepted and ignored (ZON-1).
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct WrittenZonalAffinity {
-    spillover: Spillover,
-    spillover_ratio: Ratio,
+pub struct WrittenZonalAffinity {
+    /// Which of the three.
+    pub spillover: Spillover,
+    /// The ratio of spilling.
+    pub spillover_ratio: Ratio,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-enum Spillover {
+/// Zonal affinity without a ratio, as the API spells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spillover {
+    /// Off.
     #[default]
     #[serde(rename = "ZONAL_AFFINITY_DISABLED", alias = "DISABLED")]
     Disabled,
+    /// Connections stay.
     #[serde(rename = "ZONAL_AFFINITY_STAY_WITHIN_ZONE", alias = "STAY_WITHIN_ZONE")]
     StayWithinZone,
+    /// Connections spill.
     #[serde(rename = "ZONAL_AFFINITY_SPILL_CROSS_ZONE", alias = "SPILL_CROSS_ZONE")]
     SpillCrossZone,
 }
