@@ -4,6 +4,7 @@ mod detection;
 mod determinism;
 mod extremes;
 mod health;
+mod operations;
 mod shares;
 mod snapshot;
 mod tidy;

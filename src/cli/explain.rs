@@ -18,7 +18,7 @@ use crate::experiment::{Cell, Experiment, Overrides, nearest};
 use crate::ids::{BackendId, ClientId};
 use crate::lb::backend::{BackendSet, Role, Roster};
 use crate::lb::tracking::Tracker;
-use crate::lb::zonal_affinity::{Decision, Origin, Outcome, decide};
+use crate::lb::zonal_affinity::{Origin, decide};
 use crate::sim::scenario::{BackendSpec, Scenario};
 use reason::because;
 
@@ -96,13 +96,14 @@ struct Explanation {
     /// What kind of load balancer it is.
     #[serde(skip)]
     tracker: Tracker,
-    /// The cell's axis values, where its arm or the experiment sweeps any.
-    #[serde(flatten)]
+    /// The cell's other axis values, where its arm or the experiment sweeps any.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     axes: Map<String, Value>,
 }
 
 fn explain_all(experiment: &Experiment, args: &ExplainArgs) -> anyhow::Result<Vec<Explanation>> {
-    let arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+    let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+    arms.dedup();
     check_name("arm", args.arm.as_deref(), &arms)?;
     check_down(experiment, &args.down)?;
     let mut explanations = Vec::new();
@@ -132,16 +133,14 @@ fn explain_one(
     client: ClientId,
 ) -> Explanation {
     let group = &scenario.clients[client];
-    let mut decision = decide(roster, &scenario.balancer.policy, group.origin);
-    if scenario.balancer.drop_everything {
-        decision = Decision { modified: None, outcome: Outcome::Dropped, ..decision };
-    }
+    let decision = decide(roster, &scenario.balancer.policy, group.origin);
     let names = |set: BackendSet| -> Vec<String> {
         roster.members(set).map(|id| roster.name(id).to_owned()).collect()
     };
     let zonal_match = decision.zonal_match;
     let axes = experiment.axes().iter().zip(&cell.values).filter_map(|(axis, value)| {
         let value = value.as_ref()?;
+        // This one is a field of every element.
         (axis.column != "spillover_ratio").then(|| (axis.column.clone(), value.to_json()))
     });
     Explanation {

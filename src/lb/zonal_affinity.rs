@@ -210,6 +210,15 @@ pub struct Policy {
     pub allow_global_access: bool,
     /// Which text decides where the documents differ.
     pub spec_version: SpecVersion,
+    /// Whether a Network Security Integration inspects the traffic. With zonal affinity on it drops every packet (ZON-2).
+    pub inspected: bool,
+}
+
+impl Policy {
+    /// Whether every packet is dropped, those of open connections too.
+    pub fn drops_everything(&self) -> bool {
+        self.inspected && self.zonal_affinity != ZonalAffinity::Disabled
+    }
 }
 
 /// The backends that a new connection from `origin` may go to (ZON-5, steps 1 and 2).
@@ -221,6 +230,9 @@ pub fn decide(roster: &Roster, policy: &Policy, origin: Origin) -> Decision {
     let (Some(role), Some(eligible)) = (kind.role(), kind.set()) else {
         return without_zone(None, Outcome::Dropped);
     };
+    if policy.drops_everything() {
+        return without_zone(None, Outcome::Dropped);
+    }
     match kind {
         EligibleKind::HealthyTarget => return without_zone(Some(eligible), Outcome::TargetPool),
         EligibleKind::HealthyBackup => return without_zone(Some(eligible), Outcome::BackupPool),

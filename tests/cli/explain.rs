@@ -287,3 +287,28 @@ fn external_services_inspection_and_consumers() {
     );
     assert!(because.contains("Private Service Connect"), "{because}");
 }
+
+#[test]
+fn axes_stand_apart_from_the_fields_whatever_their_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{}[sweep]\n\"backend_service.zonal_affinity.spillover\" = [\"STAY_WITHIN_ZONE\", \"DISABLED\"]\n\
+         \"clients.web-a.zone\" = [\"us-central1-a\", \"us-central1-b\"]\n",
+        &SMALL[..SMALL.find("[[arms]]").unwrap()]
+    );
+    fs::write(folder.path().join("axes.toml"), text).unwrap();
+    let output = zonesim(folder.path(), &["explain", "axes.toml", "--client", "web-a", "--format", "json"]);
+    assert_status(&output, 0);
+    let elements: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
+    let told: Vec<_> = elements
+        .iter()
+        .map(|element| {
+            (element["spillover"].as_str().unwrap(), element["axes"]["spillover"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(told[0], ("ZONAL_AFFINITY_STAY_WITHIN_ZONE", "STAY_WITHIN_ZONE"));
+    assert_eq!(told[2], ("ZONAL_AFFINITY_DISABLED", "DISABLED"));
+    assert!(elements.iter().all(|element| element["axes"].as_object().unwrap().len() == 2));
+    let text = stdout(&output);
+    assert_eq!(text.matches("\"spillover\":").count(), 8, "{text}");
+}

@@ -14,7 +14,7 @@ pub(super) fn because(scenario: &Scenario, roster: &Roster, origin: Origin, deci
         return pool(roster, failover_ratio, decision.kind);
     }
     match (decision.outcome, decision.zonal_match) {
-        (Outcome::Dropped, _) if scenario.balancer.drop_everything => {
+        (Outcome::Dropped, _) if scenario.balancer.policy.drops_everything() => {
             "a Network Security Integration drops every packet while zonal affinity is on".to_owned()
         }
         (Outcome::Dropped, _) => dropped(roster, decision),

@@ -187,6 +187,7 @@ impl Service {
                 zonal_affinity,
                 allow_global_access: external || self.allow_global_access,
                 spec_version: self.spec_version,
+                inspected: self.is_inspected,
             },
             session_affinity: self.session_affinity,
             tracking: TrackingPolicy { tracker, mode, persistence, idle_timeout },
@@ -201,7 +202,6 @@ impl Service {
             weighted: self.locality.is_weighted(),
             draining_timeout: self.draining_timeout,
             failover_drain: self.failover_drain,
-            drop_everything: self.is_inspected && zonal_affinity != ZonalAffinity::Disabled,
             ..Settings::default()
         })
     }

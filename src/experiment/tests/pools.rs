@@ -51,7 +51,7 @@ fn a_target_pool_and_its_backup() {
     assert_eq!(settings.session_affinity, SessionAffinity::ClientIp);
     assert_eq!(settings.tracking, TrackingPolicy::new(Tracker::TargetPool));
     assert_eq!(settings.hash, SelectionHash::Maglev(TableSize::try_from(251).unwrap()));
-    assert!(!settings.weighted && settings.drop_portless_fragments && !settings.drop_everything);
+    assert!(!settings.weighted && settings.drop_portless_fragments && !settings.policy.drops_everything());
     let client = &scenario.clients[ClientId::from_index(0)];
     assert_eq!((client.origin, client.protocol), (Origin::Internet, Protocol::Tcp));
     let place = PlaceId::from_index(2);
@@ -172,7 +172,7 @@ fn every_setting_of_an_internal_backend_service() {
     };
     assert_eq!(settings.tracking, tracking);
     assert_eq!(settings.draining_timeout, SimDuration::from_secs(3600));
-    assert!(settings.drop_everything, "inspected, and zonal affinity is on");
+    assert!(settings.policy.drops_everything(), "inspected, and zonal affinity is on");
     assert!(settings.weighted && settings.hash == SelectionHash::Rendezvous);
     let consumer = &scenario.clients[ClientId::from_index(1)];
     assert_eq!((consumer.origin, consumer.protocol), (Origin::PrivateServiceConnect, Protocol::Gre));
@@ -182,7 +182,7 @@ fn every_setting_of_an_internal_backend_service() {
     assert_eq!(rtt(consumer.place), rtt(PlaceId::from_index(0)), "as from another zone");
     let disabled = text.replace("\"SPILL_CROSS_ZONE\"", "\"DISABLED\"");
     let off = parse(&disabled).unwrap();
-    assert!(!off.scenario(&off.cells()[0]).balancer.drop_everything);
+    assert!(!off.scenario(&off.cells()[0]).balancer.policy.drops_everything());
 }
 
 #[test]
