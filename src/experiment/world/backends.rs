@@ -15,7 +15,7 @@ use crate::sim::scenario::{BackendSpec, Failures, Group, Server, Workers};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServerKeys {
     workers: Option<Workers>,
@@ -91,7 +91,7 @@ pub(super) fn backends(
         let name = names[index].to_owned();
         let id = groups.push(Group {
             name: name.clone(),
-            server: group.server.over(server),
+            server: group.server.clone().over(server.clone()),
             weight: WeightState::default(),
         });
         let role = if group.failover { Role::Failover } else { Role::Primary };

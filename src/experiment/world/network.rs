@@ -67,13 +67,13 @@ impl Network {
         let links = self.links(zones)?;
         let between = |a: ZoneId, b: ZoneId| {
             let link = links.iter().find(|(ends, _)| *ends == [a.min(b), a.max(b)]);
-            let usual = if a == b { self.same_zone_rtt } else { self.cross_zone_rtt };
-            link.map_or(usual, |(_, rtt)| *rtt)
+            let usual = if a == b { &self.same_zone_rtt } else { &self.cross_zone_rtt };
+            link.map_or(usual, |(_, rtt)| rtt).clone()
         };
         let from_outside = |place| {
             let is_hybrid =
                 clients.iter().any(|group| group.place == place && group.origin == Origin::Hybrid);
-            if is_hybrid { self.hybrid_rtt } else { self.other_region_rtt }
+            if is_hybrid { self.hybrid_rtt.clone() } else { self.other_region_rtt.clone() }
         };
         let row = |(id, place): (PlaceId, &Place)| match place.zone {
             Some(zone) => zones.ids().map(|other| between(zone, other)).collect(),
@@ -101,7 +101,7 @@ impl Network {
                     "keep one of the two",
                 ));
             }
-            links.push((ends, link.rtt));
+            links.push((ends, link.rtt.clone()));
         }
         Ok(links)
     }
