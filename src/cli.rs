@@ -5,6 +5,7 @@ mod explain;
 mod plot;
 mod run;
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -106,13 +107,7 @@ fn parse_set(text: &str) -> Result<(String, String), String> {
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Prints help and versions to standard output, errors to standard error.
-        Err(error) => {
-            let failed = error.use_stderr()
-                && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-            let _ = error.print();
-            return if failed { Status::Usage } else { Status::Done }.into();
-        }
+        Err(error) => return show(&error).into(),
     };
     let console = Console::new(cli.quiet, cli.color);
     let status = match cli.command {
@@ -130,6 +125,22 @@ pub fn main() -> ExitCode {
                 Status::Failed
             }
             .into()
+        }
+    }
+}
+
+/// Prints help and versions to standard output, errors to standard error.
+fn show(error: &clap::Error) -> Status {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        // `zonesim` alone asks for help.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = write!(io::stdout().lock(), "{}", error.render());
+            Status::Done
+        }
+        _ => {
+            let _ = error.print();
+            if error.use_stderr() { Status::Usage } else { Status::Done }
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Reading goes one way: text, TOML tree (`draft`), overrides of the command line (`assignment`), arms and
 //! axes (`plan`), cells. Each cell is the tree with its arm's and its axes' values, read (`reader`) into the
-//! types of the model and resolved (`world`). All cells are checked when the file is read, so that nothing can
-//! fail later.
+//! types of the model and resolved (`world`). Its load balancer is checked as the Compute API would check it, at its
+//! creation and after each operation (`control_plane`). All cells are checked when the file is read, so that nothing
+//! can fail later.
 //!
 //! # Paths
 //! A path names a key by dots, as a dotted TOML key does; a member of a list goes by its `name` or `group`
 //! (`clients.web-a.addresses`, `backend_service.backends.ig-a.size`), and in lists without names by its number
-//! from 0 (`faults.0.at`, `network.links.0.rtt`, `thresholds.0.max`). A path may name any key that the file may
+//! from 0 (`faults.0.at`, `operations.0.count`, `network.links.0.rtt`, `thresholds.0.max`). A path may name any key that the file may
 //! have, whether it has it or not. A part with other characters than letters, digits, `-` and `_` is quoted:
 //! `arms.spill.sweep."server.workers"`. A table that is set as a whole is replaced, not merged.
 //!
@@ -16,13 +17,15 @@
 //! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes.
 //!
 //! # Errors
-//! There is one kind of problem, with the path of the key that it is about (`problem`). `draft` finds out
-//! which line or which override is to blame, and `error` shows it.
+//! There is one kind of problem, with the path of the key that it is about (`problem`), and the answer of the Compute
+//! API where it is the API that refuses (`reason`). `draft` finds out which line or which override is to blame, and
+//! `error` shows it.
 
 mod assignment;
 mod axis;
 mod bounded;
 mod column;
+mod control_plane;
 mod decimal;
 mod draft;
 mod error;
@@ -31,6 +34,7 @@ mod path;
 mod plan;
 mod problem;
 mod reader;
+mod reason;
 pub mod runner;
 mod threshold;
 mod world;
@@ -123,7 +127,7 @@ impl Experiment {
                 title: format!("`{name}` can't be read: {error}"),
                 source: Source { name, text: String::new() },
                 place: Place::File,
-                context: None,
+                notes: Vec::new(),
                 help: Some("name an experiment file, a text in TOML".to_owned()),
             })),
         }

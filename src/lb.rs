@@ -52,8 +52,6 @@ pub struct Settings {
     pub failover_drain: SimDuration,
     /// Whether later fragments, which carry no ports, are dropped by a target pool with affinity NONE (TPA-2).
     pub drop_portless_fragments: bool,
-    /// Whether every packet is dropped, as a Network Security Integration does with zonal affinity (ZON-2).
-    pub drop_everything: bool,
 }
 
 impl Default for Settings {
@@ -67,7 +65,6 @@ impl Default for Settings {
             draining_timeout: SimDuration::ZERO,
             failover_drain: SimDuration::from_secs(600),
             drop_portless_fragments: true,
-            drop_everything: false,
         }
     }
 }
@@ -117,6 +114,9 @@ pub struct LoadBalancer {
     table: ConnectionTable,
     /// The decision for each origin in the current state of health.
     decisions: Vec<Decision>,
+    drops_everything: bool,
+    /// Whether several changes are being made, after which it decides once.
+    changing: bool,
     serving: Option<Role>,
     /// When entries of backends outside the serving role end.
     failover_deadline: Option<SimTime>,
@@ -143,6 +143,8 @@ impl LoadBalancer {
             roster,
             table: ConnectionTable::new(settings.tracking.idle_timeout),
             decisions: Vec::new(),
+            drops_everything: false,
+            changing: false,
             serving: None,
             failover_deadline: None,
             draining: Vec::new(),
@@ -197,6 +199,9 @@ impl LoadBalancer {
     #[inline]
     pub fn route(&mut self, now: SimTime, packet: &Packet) -> Verdict {
         self.catch_up(now);
+        if self.drops_everything {
+            return Verdict::Dropped;
+        }
         let Settings { session_affinity: affinity, tracking, .. } = self.settings;
         let protocol = packet.tuple.protocol;
         if !tracking.tracks(protocol, affinity) {
@@ -235,15 +240,14 @@ impl LoadBalancer {
         }
     }
 
-    /// Whether a packet without an entry is dropped whatever the backends.
+    /// Whether a packet without an entry is dropped because it carries no ports.
     #[inline]
     fn drops(&self, packet: &Packet) -> bool {
         let settings = &self.settings;
-        settings.drop_everything
-            || packet.kind == PacketKind::LaterFragment
-                && settings.drop_portless_fragments
-                && settings.tracking.tracker == Tracker::TargetPool
-                && settings.session_affinity == SessionAffinity::None
+        packet.kind == PacketKind::LaterFragment
+            && settings.drop_portless_fragments
+            && settings.tracking.tracker == Tracker::TargetPool
+            && settings.session_affinity == SessionAffinity::None
     }
 
     /// Whether an entry keeps pointing at `backend` (CTE-5, CTE-6): not if the backend is unhealthy, the protocol does not
@@ -335,16 +339,31 @@ impl LoadBalancer {
             self.selectors = Selectors::new(&self.roster, settings.hash);
         }
         self.weigh();
-        self.decide_anew();
-        self.follow_serving_role(now);
+        self.settle(now);
+    }
+
+    /// Makes several changes as one: what stands between them serves nobody.
+    pub fn change_together(&mut self, now: SimTime, changes: impl FnOnce(&mut Self)) {
+        self.catch_up(now);
+        self.changing = true;
+        changes(self);
+        self.changing = false;
+        self.settle(now);
     }
 
     fn change(&mut self, now: SimTime, backend: BackendId, change: impl FnOnce(&mut Member)) {
         self.catch_up(now);
         let moves = self.roster.change(backend, change);
         self.selectors.apply(&self.roster, backend, &moves);
-        self.decide_anew();
-        self.follow_serving_role(now);
+        self.settle(now);
+    }
+
+    /// Decides anew after a change, unless others follow.
+    fn settle(&mut self, now: SimTime) {
+        if !self.changing {
+            self.decide_anew();
+            self.follow_serving_role(now);
+        }
     }
 
     fn weigh(&mut self) {
@@ -356,6 +375,7 @@ impl LoadBalancer {
     }
 
     fn decide_anew(&mut self) {
+        self.drops_everything = self.settings.policy.drops_everything();
         let Self { roster, settings, decisions, .. } = self;
         decisions.clear();
         decisions.extend(origins(roster.zones()).map(|origin| decide(roster, &settings.policy, origin)));

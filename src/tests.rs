@@ -2,7 +2,9 @@
 
 mod detection;
 mod determinism;
+mod extremes;
 mod health;
+mod operations;
 mod shares;
 mod snapshot;
 mod tidy;

@@ -1,7 +1,5 @@
 //! What goes to the terminal: data to standard output, everything else to standard error.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the one place that prints")]
-
 use std::io::{self, IsTerminal, Write};
 
 use super::ColorChoice;
@@ -41,17 +39,26 @@ impl Console {
     /// Says something on standard error, unless quiet.
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            say(text);
         }
     }
 
     /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.downcast_ref::<ExperimentError>() {
-            Some(error) => eprintln!("{}", error.render(self.color)),
-            None => {
-                eprintln!("{} {error:#}", if self.color { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" });
-            }
+            Some(error) => say(&error.render(self.color)),
+            None => self.warn(&format!("{error:#}")),
         }
     }
+
+    /// Says something that even who wants quiet must know.
+    pub(super) fn warn(self, text: &str) {
+        let label = if self.color { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+        say(&format!("{label} {text}"));
+    }
+}
+
+/// Writes a line to standard error. If nobody reads it any more, there is nobody to tell.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -17,8 +17,9 @@ use super::{OverrideArgs, Status, UsageError, read_experiment};
 use crate::experiment::{Cell, Experiment, Overrides, nearest};
 use crate::ids::{BackendId, ClientId};
 use crate::lb::backend::{BackendSet, Role, Roster};
+use crate::lb::tracking::Tracker;
 use crate::lb::zonal_affinity::{Origin, decide};
-use crate::sim::scenario::Scenario;
+use crate::sim::scenario::{BackendSpec, Scenario};
 use reason::because;
 
 #[derive(Debug, Args)]
@@ -60,7 +61,7 @@ pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<S
     Ok(Status::Done)
 }
 
-/// Primaries and failovers apart.
+/// Primaries and failovers apart; of a target pool, its own instances and those of its backup pool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct ByRole {
     primary: Vec<String>,
@@ -92,14 +93,19 @@ struct Explanation {
     modified_eligible: Vec<String>,
     outcome: &'static str,
     because: String,
-    /// The cell's axis values, where its arm or the experiment sweeps any.
-    #[serde(flatten)]
+    /// What kind of load balancer it is.
+    #[serde(skip)]
+    tracker: Tracker,
+    /// The cell's other axis values, where its arm or the experiment sweeps any.
+    #[serde(skip_serializing_if = "Map::is_empty")]
     axes: Map<String, Value>,
 }
 
 fn explain_all(experiment: &Experiment, args: &ExplainArgs) -> anyhow::Result<Vec<Explanation>> {
-    let arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+    let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+    arms.dedup();
     check_name("arm", args.arm.as_deref(), &arms)?;
+    check_down(experiment, &args.down)?;
     let mut explanations = Vec::new();
     for cell in experiment.cells() {
         if args.arm.as_ref().is_some_and(|arm| *arm != cell.arm) {
@@ -108,7 +114,7 @@ fn explain_all(experiment: &Experiment, args: &ExplainArgs) -> anyhow::Result<Ve
         let scenario = experiment.scenario(cell);
         let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
         check_name("client", args.client.as_deref(), &clients)?;
-        let down = backends_called(&scenario, &args.down)?;
+        let down = backends_called(&scenario, &args.down);
         let roster = Roster::of(scenario.zones.len(), scenario.members(|backend| !down.contains(&backend)));
         for (client, group) in scenario.clients.pairs() {
             if args.client.as_ref().is_none_or(|name| *name == group.name) {
@@ -134,6 +140,7 @@ fn explain_one(
     let zonal_match = decision.zonal_match;
     let axes = experiment.axes().iter().zip(&cell.values).filter_map(|(axis, value)| {
         let value = value.as_ref()?;
+        // This one is a field of every element.
         (axis.column != "spillover_ratio").then(|| (axis.column.clone(), value.to_json()))
     });
     Explanation {
@@ -162,6 +169,7 @@ fn explain_one(
         modified_eligible: decision.modified.map(names).unwrap_or_default(),
         outcome: decision.outcome.name(),
         because: because(scenario, roster, group.origin, &decision),
+        tracker: scenario.balancer.tracking.tracker,
         axes: axes.collect(),
     }
 }
@@ -172,21 +180,29 @@ fn healthy_names(roster: &Roster) -> Vec<String> {
 }
 
 /// The backends that `names` name, each a backend or a group.
-fn backends_called(scenario: &Scenario, names: &[String]) -> anyhow::Result<Vec<BackendId>> {
-    let mut found = Vec::new();
-    for name in names {
-        let before = found.len();
-        let named = scenario
-            .backends
-            .pairs()
-            .filter(|(_, spec)| spec.name == *name || scenario.groups[spec.group].name == *name);
-        found.extend(named.map(|(id, _)| id));
-        if found.len() == before {
-            let known: Vec<&str> = scenario.backends.iter().map(|spec| spec.name.as_str()).collect();
-            bail!(UsageError(unknown("backend", name, &known)));
+fn backends_called(scenario: &Scenario, names: &[String]) -> Vec<BackendId> {
+    let is_named = |spec: &BackendSpec| {
+        names.iter().any(|name| spec.name == *name || scenario.groups[spec.group].name == *name)
+    };
+    scenario.backends.pairs().filter(|(_, spec)| is_named(spec)).map(|(id, _)| id).collect()
+}
+
+/// Checks that each of `names` names backends in some cell: arms may have different ones.
+fn check_down(experiment: &Experiment, names: &[String]) -> anyhow::Result<()> {
+    let mut unknown_names: Vec<&String> = names.iter().collect();
+    for cell in experiment.cells() {
+        if unknown_names.is_empty() {
+            return Ok(());
         }
+        let scenario = experiment.scenario(cell);
+        unknown_names.retain(|name| backends_called(&scenario, std::slice::from_ref(name)).is_empty());
     }
-    Ok(found)
+    let (Some(name), Some(cell)) = (unknown_names.first(), experiment.cells().first()) else {
+        return Ok(());
+    };
+    let scenario = experiment.scenario(cell);
+    let known: Vec<&str> = scenario.backends.iter().map(|spec| spec.name.as_str()).collect();
+    bail!(UsageError(unknown("backend", name, &known)))
 }
 
 fn check_name(what: &str, name: Option<&str>, known: &[&str]) -> anyhow::Result<()> {

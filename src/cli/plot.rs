@@ -8,6 +8,9 @@ use super::Status;
 use super::console::Console;
 use crate::report::charts::draw_all;
 
+/// Files that a folder can do without.
+const DETAILS: [&str; 5] = ["traffic.csv", "latency.csv", "backends.csv", "decisions.csv", "timeline.csv"];
+
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
     /// A results folder.
@@ -17,6 +20,9 @@ pub(super) struct PlotArgs {
 
 pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status> {
     let charts = draw_all(&args.folder, |path| console.note(&format!("drew {}", path.display())))?;
+    for name in DETAILS.iter().filter(|name| !args.folder.join(name).exists()) {
+        console.note(&format!("{name} is not there, so that what it shows is not drawn"));
+    }
     console.note(&format!("{} charts in {}", charts.len(), args.folder.join("charts").display()));
     Ok(Status::Done)
 }

@@ -17,10 +17,13 @@ use super::{OverrideArgs, Status, read_experiment};
 use crate::experiment::runner::{RunId, all_runs, run_all};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
-use crate::report::journal::Journal;
-use crate::report::manifest::{JobCounts, Manifest, write_file};
+use crate::report::journal::{Journal, experiment_hash};
+use crate::report::manifest::{self, JobCounts, Manifest, write_file};
 use crate::report::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
+
+/// More threads than any machine has cores.
+const MAX_JOBS: usize = 512;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -56,7 +59,9 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     let overrides = Overrides { set: args.overrides.set, seed: args.seed, replications: args.replications };
     let experiment = Arc::new(read_experiment(args.file.as_ref(), &overrides)?);
     if args.dry_run {
-        console.data(&plan(&experiment))?;
+        let (table, total) = plan(&experiment);
+        console.data(&table)?;
+        console.note(&total);
         return Ok(Status::Done);
     }
     let folder = args.out.unwrap_or_else(|| Path::new("results").join(experiment.name()));
@@ -64,21 +69,37 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         Some(jobs) => jobs,
         None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
     };
-    let mut job = Job::open(&experiment, &folder, args.resume)?;
-    job.simulate(jobs.get(), console)?;
-    let (summaries, complete) = job.finish(jobs.get())?;
+    if args.resume && is_complete(&experiment, &folder) {
+        console.note(&format!("{} is complete", folder.display()));
+        return Ok(Status::Done);
+    }
+    let mut job = Job::open(&experiment, &folder, args.resume, console)?;
+    // More threads than runs would have nothing to do.
+    let jobs = jobs.get().min(job.runs.len()).clamp(1, MAX_JOBS);
+    let resumable = || {
+        format!(
+            "{} keeps the runs that are finished; the same command with --resume finishes the rest",
+            folder.display()
+        )
+    };
+    job.simulate(jobs, console).with_context(resumable)?;
+    let (summaries, complete) = job.finish(jobs)?;
     if !args.no_charts {
         draw_all(&folder, |_| {})?;
     }
     if !complete {
-        console.note(&format!(
-            "stopped: {} keeps the runs that are finished; the same command with --resume finishes the rest",
-            folder.display()
-        ));
+        console.note(&format!("stopped: {}", resumable()));
         return Ok(Status::Interrupted);
     }
     console.note(&format!("results in {}", folder.display()));
     Ok(if judge(&experiment, &summaries, console) { Status::Done } else { Status::ThresholdMissed })
+}
+
+/// Whether `folder` holds every run of `experiment` already.
+fn is_complete(experiment: &Experiment, folder: &Path) -> bool {
+    let same =
+        |manifest: Manifest| manifest.complete && manifest.experiment_hash == experiment_hash(experiment);
+    !Journal::exists(folder) && Manifest::read(folder).is_some_and(same)
 }
 
 /// A results folder that is being filled.
@@ -100,12 +121,24 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// Opens every file, so that a bad folder fails before anything is simulated.
-    fn open(experiment: &'a Arc<Experiment>, folder: &'a Path, resume: bool) -> anyhow::Result<Self> {
-        fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
+    fn open(
+        experiment: &'a Arc<Experiment>,
+        folder: &'a Path,
+        resume: bool,
+        console: &Console,
+    ) -> anyhow::Result<Self> {
         let (journal, finished) = if resume {
             Journal::resume(folder, experiment)?
         } else {
-            (Journal::create(folder, experiment)?, Vec::new())
+            fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
+            let unfinished = Journal::exists(folder);
+            let journal = Journal::create(folder, experiment)?;
+            if unfinished {
+                console
+                    .note("an unfinished job in this folder is discarded; --resume would have finished it");
+            }
+            remove_old(folder)?;
+            (journal, Vec::new())
         };
         let tables = Tables::create(folder, experiment)?;
         write_file(folder, "experiment.toml", experiment.document())?;
@@ -189,6 +222,23 @@ impl<'a> Job<'a> {
     }
 }
 
+/// Removes what an older job has left in its results folder that this one may not write again.
+fn remove_old(folder: &Path) -> anyhow::Result<()> {
+    if Manifest::read(folder).is_none() {
+        // Not a results folder: nothing here is ours.
+        return Ok(());
+    }
+    let mut old = vec![folder.join(manifest::NAME)];
+    if let Ok(entries) = fs::read_dir(folder.join("charts")) {
+        let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+        old.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "png")));
+    }
+    for path in old {
+        fs::remove_file(&path).with_context(|| format!("can't remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
 fn progress_bar(length: usize, done: usize, console: &Console) -> ProgressBar {
     let target = if console.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(length as u64), target);
@@ -200,8 +250,8 @@ fn progress_bar(length: usize, done: usize, console: &Console) -> ProgressBar {
     bar
 }
 
-/// What a run would do.
-fn plan(experiment: &Experiment) -> String {
+/// What a run would do: a table of its cells, and the sum in words.
+fn plan(experiment: &Experiment) -> (String, String) {
     let mut text = String::from("cell\tarm");
     for axis in experiment.axes() {
         text += &format!("\t{}", axis.column);
@@ -222,8 +272,11 @@ fn plan(experiment: &Experiment) -> String {
     }
     let (cells, replications) = (experiment.cells().len(), experiment.replications());
     let runs = cells as u64 * u64::from(replications);
-    text + &format!(
-        "{cells} cells x {replications} replications = {runs} runs, {total:.0} connections expected\n"
+    (
+        text,
+        format!(
+            "cells: {cells}, replications: {replications}, runs: {runs}, expected connections: {total:.0}"
+        ),
     )
 }
 
@@ -238,10 +291,8 @@ fn judge(experiment: &Experiment, summaries: &[CellSummary], console: &Console) 
             if !threshold.holds(mean) {
                 all_hold = false;
                 let mean = mean.map_or("missing".to_owned(), |mean| mean.to_string());
-                console.note(&format!(
-                    "threshold missed: {threshold}: it is {mean} in {}",
-                    experiment.describe(cell)
-                ));
+                let place = experiment.describe(cell);
+                console.warn(&format!("threshold missed: {threshold}: it is {mean} in {place}"));
             }
         }
     }

@@ -149,11 +149,11 @@ fn give_way(table: &mut dyn TableLike, next: &str) {
 
 /// The position in a list of the member that part `depth` of `path` names.
 fn member(members: &[Node<'_>], path: &NamePath, depth: usize) -> Result<usize, Problem> {
-    let part = path.parts()[depth].as_str();
-    let names: Vec<&str> = members.iter().filter_map(|member| member.name()).collect();
+    let (list, part) = (path.parts()[depth - 1].as_str(), path.parts()[depth].as_str());
+    let names: Vec<&str> = members.iter().filter_map(|member| member.name_in(list)).collect();
     let what = || format!("names no member of `{}`", dotted(&path.parts()[..depth]));
     if !names.is_empty() {
-        let index = members.iter().position(|member| member.name() == Some(part));
+        let index = members.iter().position(|member| member.name_in(list) == Some(part));
         return index.ok_or_else(|| no_path(path, what(), &choice(part, "its members", &names)));
     }
     let index = part.parse().ok().filter(|index| *index < members.len());

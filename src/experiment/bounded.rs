@@ -116,3 +116,60 @@ impl TryFrom<String> for Name {
         Ok(Self(name))
     }
 }
+
+/// The name of a resource of the Compute API (TPA-6).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct ResourceName(String);
+
+/// A text that names no resource.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Invalid value for field 'resource.name': '{0}'. Must be a match of regex '[a-z]([-a-z0-9]{{0,61}}[a-z0-9])?'; \
+     write 1 to 63 lower-case letters, digits and -, a letter first and no - at the end"
+)]
+pub(super) struct NotAResourceName(String);
+
+impl ResourceName {
+    /// The most characters.
+    pub(super) const LONGEST: usize = 63;
+
+    /// The name.
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for ResourceName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ResourceName {
+    type Error = NotAResourceName;
+    fn try_from(name: String) -> Result<Self, NotAResourceName> {
+        let is_letter = |c: char| c.is_ascii_lowercase();
+        let is_inner = |c: char| is_letter(c) || c.is_ascii_digit() || c == '-';
+        let right = name.starts_with(is_letter) && name.chars().all(is_inner) && !name.ends_with('-');
+        if right && name.len() <= Self::LONGEST { Ok(Self(name)) } else { Err(NotAResourceName(name)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tpa_6_names_of_resources() {
+        let is_name = |name: &str| ResourceName::try_from(name.to_owned()).is_ok();
+        let longest = "a".repeat(63);
+        for name in ["a", "a1", "www-backup", "a--b", &longest] {
+            assert!(is_name(name), "{name}");
+        }
+        let too_long = "a".repeat(64);
+        for name in ["", "1a", "-a", "a-", "A", "a_b", "a.b", "ä", "a b", &too_long] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}

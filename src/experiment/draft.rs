@@ -28,7 +28,7 @@ impl<'a> Draft<'a> {
                 source: source.clone(),
                 place: error.span().map_or(Place::File, Place::Span),
                 title: format!("this is not TOML: {}", error.message()),
-                context: None,
+                notes: Vec::new(),
                 help: Some(
                     "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
                         .to_owned(),
@@ -84,11 +84,12 @@ impl<'a> Draft<'a> {
         };
         let subject =
             if names.is_empty() { "the experiment".to_owned() } else { format!("`{}`", dotted(&names)) };
+        let context = context.filter(|_| culprit.is_some_and(|index| index >= self.flags.len()));
         ExperimentError::new(Report {
             source: self.source.clone(),
             place,
             title: format!("{subject}{}", problem.what),
-            context: context.filter(|_| culprit.is_some_and(|index| index >= self.flags.len())),
+            notes: problem.note.into_iter().chain(context).collect(),
             help: problem.help,
         })
     }
@@ -116,7 +117,7 @@ fn flags(source: &Source, overrides: &Overrides) -> Result<Vec<Assignment>, Expe
             source: source.clone(),
             place: Place::Flag(flag.to_owned()),
             title,
-            context: None,
+            notes: Vec::new(),
             help: Some(help.to_owned()),
         })
     };

@@ -20,8 +20,8 @@ pub(super) struct Report {
     pub place: Place,
     /// What is wrong, in a sentence without a full stop.
     pub title: String,
-    /// In which cell it is wrong.
-    pub context: Option<String>,
+    /// In which cell it is wrong, and what the Compute API says to it.
+    pub notes: Vec<String>,
     /// What to write instead.
     pub help: Option<String>,
 }
@@ -44,7 +44,7 @@ impl ExperimentError {
 
     /// The error with file, line, the text there and the remedy, for a terminal with or without colour.
     pub fn render(&self, color: bool) -> String {
-        let Report { source, place, title, context, help } = &*self.0;
+        let Report { source, place, title, notes, help } = &*self.0;
         let place = match place {
             Place::File => Element::from(Origin::path(&source.name)),
             Place::Span(span) => {
@@ -53,10 +53,10 @@ impl ExperimentError {
             }
             Place::Flag(flag) => Origin::path(format!("{}, overridden by {flag}", source.name)).into(),
         };
-        let context = context.iter().map(|context| Level::NOTE.message(context));
+        let notes = notes.iter().map(|note| Level::NOTE.message(note));
         let help = help.iter().map(|help| Level::HELP.message(help));
         let group: Group<'_> =
-            Level::ERROR.primary_title(title).element(place).elements(context).elements(help);
+            Level::ERROR.primary_title(title).element(place).elements(notes).elements(help);
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }

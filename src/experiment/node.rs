@@ -71,8 +71,13 @@ impl<'a> Node<'a> {
         self.as_table()?.get(key).and_then(Self::of_item)
     }
 
-    /// What a path calls it, if it is a member of a list with names: the value of `name` or `group`.
-    pub(super) fn name(self) -> Option<&'a str> {
+    /// What a path calls it, if it is a member of the list `list` and that has names: the value of `name` or `group`.
+    pub(super) fn name_in(self, list: &str) -> Option<&'a str> {
+        // Operations have groups too, but those are not their names.
+        if list == "operations" { None } else { self.name() }
+    }
+
+    fn name(self) -> Option<&'a str> {
         let name = self.get("name").or_else(|| self.get("group"))?;
         match name {
             Self::Scalar(value) => value.as_str(),
@@ -148,15 +153,17 @@ impl<'a> Node<'a> {
     /// `path` with the names of members for their positions, as an override writes it.
     pub(super) fn names(self, path: &KeyPath) -> Vec<String> {
         let mut node = Some(self);
-        let mut names = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for step in path.steps() {
             node = node.and_then(|node| node.child(step));
-            names.push(match step {
+            let list = names.last().map_or("", String::as_str);
+            let name = match step {
                 Step::Key(key) => key.clone(),
                 Step::Member(index) => {
-                    node.and_then(Self::name).map_or_else(|| index.to_string(), str::to_owned)
+                    node.and_then(|node| node.name_in(list)).map_or_else(|| index.to_string(), str::to_owned)
                 }
-            });
+            };
+            names.push(name);
         }
         names
     }

@@ -16,6 +16,8 @@ pub(super) struct Problem {
     pub at_key: bool,
     /// What is wrong, to be read after the path: ` can't be 5`, or `: 1.5 is not a ratio`.
     pub what: String,
+    /// What the Compute API answers, if it is the API that refuses it.
+    pub note: Option<String>,
     /// What to write instead.
     pub help: Option<String>,
 }
@@ -23,7 +25,7 @@ pub(super) struct Problem {
 impl Problem {
     /// `path` followed by `what`, a predicate such as `can't be 5`.
     pub(super) fn that(path: KeyPath, what: impl fmt::Display, help: impl Into<String>) -> Self {
-        Self { path, at_key: false, what: format!(" {what}"), help: Some(help.into()) }
+        Self { path, at_key: false, what: format!(" {what}"), note: None, help: Some(help.into()) }
     }
 
     /// `message` about `path`. What follows the last `; ` of it is the remedy.
@@ -33,7 +35,7 @@ impl Problem {
             Some((what, help)) => (what, Some(help.to_owned())),
             None => (message.as_str(), None),
         };
-        Self { path, at_key: false, what: format!(": {what}"), help }
+        Self { path, at_key: false, what: format!(": {what}"), note: None, help }
     }
 
     /// The last step of `path` is none of the keys `known` there.
@@ -85,7 +87,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
 }
 
 /// What to write for keys that have no default.
-const EXAMPLES: [(&str, &str); 20] = [
+const EXAMPLES: [(&str, &str); 26] = [
     ("name", "\"some-name\""),
     ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
     ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
@@ -100,6 +102,12 @@ const EXAMPLES: [(&str, &str); 20] = [
     ("arrivals", "{ poisson = { rate = 200.0 } }"),
     ("rate", "200.0"),
     ("at", "\"10m\""),
+    ("do", "\"set_zonal_affinity\""),
+    ("count", "2"),
+    ("failover", "true"),
+    ("pool", "\"www\""),
+    ("zone", "\"us-central1-a\""),
+    ("session_affinity", "\"CLIENT_IP\""),
     ("target", "{ zone = \"us-central1-a\" }"),
     ("metric", "\"failure_ratio\""),
     ("between", "[\"us-central1-b\", \"us-central1-c\"]"),

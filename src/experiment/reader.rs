@@ -17,8 +17,21 @@ use super::problem::{Problem, choice};
 
 /// Reads `node`, which stands at `path`.
 pub(super) fn read<'de, T: Deserialize<'de>>(node: Node<'de>, path: &KeyPath) -> Result<T, Problem> {
-    T::deserialize(Reader { node })
-        .map_err(|problem| path.steps().iter().rev().cloned().fold(problem, Problem::under))
+    T::deserialize(Reader::new(node)).map_err(|problem| seen_from_root(problem, path))
+}
+
+/// Reads the alternative that the key `tag` of the table `node` names, from the table's other keys without `common`.
+pub(super) fn read_tagged<'de, T: Deserialize<'de>>(
+    node: Node<'de>,
+    tag: &'static str,
+    common: &'static [&'static str],
+    path: &KeyPath,
+) -> Result<T, Problem> {
+    T::deserialize(Tagged { node, tag, common }).map_err(|problem| seen_from_root(problem, path))
+}
+
+fn seen_from_root(problem: Problem, path: &KeyPath) -> Problem {
+    path.steps().iter().rev().cloned().fold(problem, Problem::under)
 }
 
 /// The keys of the table, or the names of the choice, that `T` is read from.
@@ -33,9 +46,15 @@ pub(super) fn names_of<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
 #[derive(Clone, Copy)]
 struct Reader<'de> {
     node: Node<'de>,
+    /// Keys that were read already.
+    hidden: &'static [&'static str],
 }
 
-impl Reader<'_> {
+impl<'de> Reader<'de> {
+    fn new(node: Node<'de>) -> Self {
+        Self { node, hidden: &[] }
+    }
+
     fn not(self, expected: &str) -> Problem {
         Problem::invalid_type(self.node.found(), &expected)
     }
@@ -46,7 +65,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.node {
-            Node::Table(_) | Node::Inline(_) => visitor.visit_map(Entries::new(self.node)),
+            Node::Table(_) | Node::Inline(_) => visitor.visit_map(Entries::new(self)),
             Node::Tables(_) | Node::List(_) => self.deserialize_seq(visitor),
             Node::Scalar(Value::String(text)) => visitor.visit_borrowed_str(text.value()),
             Node::Scalar(Value::Integer(number)) => visitor.visit_i64(*number.value()),
@@ -83,7 +102,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         if self.node.as_table().is_some() {
-            return visitor.visit_map(Entries::new(self.node));
+            return visitor.visit_map(Entries::new(self));
         }
         if matches!(self.node, Node::Tables(_)) {
             return Err(self.not("one table: its header has single brackets, as in [server]"));
@@ -98,7 +117,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         if let Node::Scalar(Value::String(text)) = self.node {
-            return visitor.visit_enum(Choice { name: text.value(), content: None });
+            return visitor.visit_enum(Choice { name: text.value(), content: None, tag: None });
         }
         if self.node.as_table().is_none() {
             return Err(self.not(&format!("one of {}", variants.join(", "))));
@@ -109,7 +128,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             return Err(Problem { help: Some(help), ..Problem::unknown_key(KeyPath::to(unknown), variants) });
         }
         match entries[..] {
-            [(name, content)] => visitor.visit_enum(Choice { name, content: Some(content) }),
+            [(name, content)] => {
+                let content = Some(Reader::new(content));
+                visitor.visit_enum(Choice { name, content, tag: None })
+            }
             [] => Err(Problem::that(KeyPath::default(), "is empty", choice("", "write one of", variants))),
             [(first, _), (second, _), ..] => Err(Problem::that(
                 KeyPath::default(),
@@ -148,8 +170,9 @@ struct Entries<'de> {
 }
 
 impl<'de> Entries<'de> {
-    fn new(table: Node<'de>) -> Self {
-        Self { entries: table.entries().collect::<Vec<_>>().into_iter(), value: None }
+    fn new(table: Reader<'de>) -> Self {
+        let entries = table.node.entries().filter(|(key, _)| !table.hidden.contains(key));
+        Self { entries: entries.collect::<Vec<_>>().into_iter(), value: None }
     }
 }
 
@@ -164,7 +187,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Problem> {
         let (key, node) = self.value.take().expect("a value is asked for after its key");
-        seed.deserialize(Reader { node }).map_err(|problem| problem.under(Step::Key(key.to_owned())))
+        seed.deserialize(Reader::new(node)).map_err(|problem| problem.under(Step::Key(key.to_owned())))
     }
 }
 
@@ -183,7 +206,7 @@ impl<'de> SeqAccess<'de> for Members<'de> {
         };
         let index = self.next;
         self.next += 1;
-        let read = seed.deserialize(Reader { node });
+        let read = seed.deserialize(Reader::new(node));
         read.map(Some).map_err(|problem| problem.under(Step::Member(index)))
     }
 }
@@ -191,18 +214,24 @@ impl<'de> SeqAccess<'de> for Members<'de> {
 /// One of several alternatives: a name, or a name with its content.
 struct Choice<'de> {
     name: &'de str,
-    content: Option<Node<'de>>,
+    content: Option<Reader<'de>>,
+    /// The key that has the name for its value; without one the name is itself the key of the content.
+    tag: Option<&'static str>,
 }
 
 impl<'de> Choice<'de> {
     /// Reads the content with `read`.
     fn content<T>(self, read: impl FnOnce(Reader<'de>) -> Result<T, Problem>) -> Result<T, Problem> {
         let key = self.name;
-        let Some(node) = self.content else {
+        let Some(reader) = self.content else {
             let what = format!("needs a value for `{key}`");
             return Err(Problem::that(KeyPath::default(), what, format!("write {{ {key} = … }}")));
         };
-        read(Reader { node }).map_err(|problem| problem.under(Step::Key(key.to_owned())))
+        let found = read(reader);
+        if self.tag.is_some() {
+            return found;
+        }
+        found.map_err(|problem| problem.under(Step::Key(key.to_owned())))
     }
 }
 
@@ -212,7 +241,11 @@ impl<'de> EnumAccess<'de> for Choice<'de> {
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Problem> {
         let name: StrDeserializer<'de, Problem> = self.name.into_deserializer();
-        Ok((seed.deserialize(name)?, self))
+        let variant = seed.deserialize(name).map_err(|problem| match self.tag {
+            Some(tag) => problem.under(Step::Key(tag.to_owned())),
+            None => problem,
+        });
+        Ok((variant?, self))
     }
 }
 
@@ -240,6 +273,35 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         self.content(|reader| reader.deserialize_struct("", fields, visitor))
+    }
+}
+
+/// A table that names its alternative by the key `tag`.
+struct Tagged<'de> {
+    node: Node<'de>,
+    tag: &'static str,
+    /// Keys of the table that belong to no alternative, the tag among them.
+    common: &'static [&'static str],
+}
+
+impl<'de> Deserializer<'de> for Tagged<'de> {
+    type Error = Problem;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        let Some(tag) = self.node.get(self.tag) else {
+            return Err(Problem::missing_key(KeyPath::default(), self.tag));
+        };
+        let Node::Scalar(Value::String(name)) = tag else {
+            let problem = Problem::invalid_type(tag.found(), &"the name of one of the alternatives");
+            return Err(problem.under(Step::Key(self.tag.to_owned())));
+        };
+        let content = Some(Reader { node: self.node, hidden: self.common });
+        visitor.visit_enum(Choice { name: name.value(), content, tag: Some(self.tag) })
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 

@@ -3,11 +3,16 @@
 mod cells;
 mod complete;
 mod errors;
+mod guide;
 mod mutations;
+mod operations;
 mod overrides;
+mod pools;
+mod refusals;
 mod rendered;
 
 use super::{Experiment, ExperimentError, Overrides, Source};
+use crate::sim::scenario::Scenario;
 
 /// A small right experiment that the tests change.
 const SMALL: &str = r#"name = "small"
@@ -79,6 +84,54 @@ arm = "stay"
 max = 0.01
 "#;
 
+/// A small right experiment with target pools.
+const POOLS: &str = r#"name = "pools"
+[simulation]
+replications = 1
+warmup = "1m"
+duration = "10m"
+
+[region]
+name = "us-central1"
+zones = ["us-central1-a", "us-central1-b"]
+
+[forwarding_rule]
+target = "www"
+maglev_table_size = 251
+[[target_pools]]
+name = "www"
+session_affinity = "CLIENT_IP"
+failover_ratio = 0.5
+backup_pool = "spare"
+health_checks = ["default"]
+# instances
+[[target_pools.instances]]
+name = "web"
+zone = "us-central1-a"
+size = 3
+
+[[target_pools]]
+name = "spare"
+health_checks = []
+backup_pool = "third"
+[[target_pools.instances]]
+name = "reserve"
+zones = ["us-central1-b", "us-central1-a"]
+size = 2
+[[target_pools]]
+name = "third"
+[[target_pools.instances]]
+name = "idle"
+zone = "us-central1-b"
+size = 2
+[[clients]]
+name = "user"
+kind = "internet"
+arrivals = { poisson = { rate = 20.0 } }
+[server]
+workers = 8
+"#;
+
 fn parse(text: &str) -> Result<Experiment, ExperimentError> {
     parse_with(text, &Overrides::default())
 }
@@ -96,6 +149,12 @@ fn changed(old: &str, new: &str) -> String {
 fn set(assignments: &[(&str, &str)]) -> Overrides {
     let set = assignments.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned()));
     Overrides { set: set.collect(), ..Overrides::default() }
+}
+
+/// What the first cell of `text` simulates.
+fn scenario(text: &str) -> Scenario {
+    let experiment = parse(text).unwrap();
+    experiment.scenario(&experiment.cells()[0])
 }
 
 /// The error of `text` with `overrides`, as plain text; it names the file, and the remedy.

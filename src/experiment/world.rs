@@ -3,30 +3,42 @@
 //! A table stands as it is written, with its defaults, in the file that also resolves its names. Each default
 //! stands there, or with the type of its field, and nowhere else.
 
-mod backends;
-mod balancer;
+mod backend_service;
 mod clients;
 mod faults;
+mod groups;
 mod network;
+mod operations;
+mod semantics;
+mod target_pools;
 mod timing;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use toml_edit::Table;
 
 use super::bounded::Name;
+use super::control_plane::{Balancer, ControlPlane, Scheme};
 use super::node::Node;
 use super::path::KeyPath;
 use super::plan;
 use super::problem::{Problem, distinct};
 use super::reader::{names_of, read};
+use super::reason::Reason;
 use crate::ids::{IdVec, ZoneId};
-use crate::lb::health::{HealthCheck, HealthCheckSettings};
-use crate::sim::scenario::{Prices, Scenario, Server};
-use backends::ServerKeys;
-use balancer::BackendService;
-use clients::Client;
-use faults::WrittenFault;
+use crate::lb::Settings;
+use crate::lb::backend::Role;
+use crate::lb::health::{HealthCheck, HealthCheckSettings, ProbeType};
+use crate::sim::scenario::{Prices, Scenario, Server, Timing};
+use crate::time::{SimDuration, SimTime};
+use backend_service::BackendService;
+use clients::{Client, Front};
+use faults::{Victims, WrittenFault};
+use groups::{Backends, ServerKeys};
 pub(super) use network::Network;
+use operations::{History, WrittenOperation};
+use semantics::Semantics;
+use target_pools::{ForwardingRule, TargetPool};
 pub(super) use timing::Simulation;
 
 /// The tables of the file that a cell depends on. [`plan::Plan`] holds the others.
@@ -39,7 +51,10 @@ struct World {
     network: Network,
     #[serde(default)]
     prices: Prices,
-    backend_service: BackendService,
+    backend_service: Option<BackendService>,
+    forwarding_rule: Option<ForwardingRule>,
+    #[serde(default)]
+    target_pools: Vec<TargetPool>,
     #[serde(default)]
     health_check: HealthCheckSettings,
     #[serde(default)]
@@ -47,57 +62,149 @@ struct World {
     clients: Vec<Client>,
     #[serde(default)]
     faults: Vec<WrittenFault>,
+    /// Read on their own: their keys depend on what they do.
+    #[serde(default, rename = "operations")]
+    _operations: IgnoredAny,
+    #[serde(default)]
+    semantics: Semantics,
 }
 
 /// The scenario that the experiment `root` describes.
 pub(super) fn scenario(root: &Table) -> Result<Scenario, Problem> {
     check_keys(root)?;
-    let world: World = read(Node::Table(root), &KeyPath::default())?;
+    let root = Node::Table(root);
+    let world: World = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
+    let operations = operations::operations(root)?;
     let timing = world.simulation.timing()?;
     let zones = world.region.zones()?;
-    let server = world.server.over(Server::default());
-    let backends = backends::backends(&world.backend_service.backends, server, &zones)?;
-    let (places, clients) = clients::clients(&world.clients, world.region.name.as_str(), &zones)?;
-    let round_trips = world.network.round_trips(&zones, &places, &clients)?;
-    let faults = faults::faults(&world.faults, &timing, &zones, &backends)?;
-    let (groups, backends) = backends;
     let health_check = HealthCheck::new(world.health_check).map_err(|error| {
         let path = error.key().split('.').fold(KeyPath::to("health_check"), KeyPath::key);
-        Problem::because(path, &error)
+        let problem = Problem::because(path, &error);
+        if error.is_of_the_api() { problem.refused(Reason::Invalid) } else { problem }
     })?;
+    let LoadBalancer { front, settings, backends, control_plane } =
+        world.load_balancer(&zones, &operations)?;
+    let (places, clients) = clients::clients(&world.clients, world.region.name.as_str(), &zones, front)?;
+    let round_trips = world.network.round_trips(&zones, &places, &clients)?;
+    let history = History::of(&operations, control_plane, &timing)?;
+    let draining_timeout = settings.draining_timeout;
+    let victims = Victims { zones: &zones, backends: &backends, history: &history, draining_timeout };
+    let faults = faults::faults(&world.faults, &timing, &victims)?;
+    let (groups, backends) = backends;
     Ok(Scenario {
         timing,
         places,
         round_trips,
         prices: world.prices,
-        balancer: world.backend_service.settings(),
+        balancer: settings,
         health_check,
         groups,
         backends,
         clients,
         faults,
-        operations: Vec::new(),
+        operations: history.operations,
         zones,
     })
+}
+
+/// The load balancer with its backends, and the resources that they come of.
+struct LoadBalancer {
+    front: Front,
+    settings: Settings,
+    backends: Backends,
+    control_plane: ControlPlane,
+}
+
+impl World {
+    /// The load balancer as it is created, with room for what `operations` add.
+    fn load_balancer(
+        &self,
+        zones: &IdVec<ZoneId, String>,
+        operations: &[WrittenOperation<'_>],
+    ) -> Result<LoadBalancer, Problem> {
+        match (&self.backend_service, &self.forwarding_rule) {
+            (Some(service), _) => self.by_service(service, zones, operations),
+            (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, zones, operations),
+            (None, Some(_)) => {
+                let help = "add [[target_pools]] with name = \"…\"";
+                Err(Problem::that(KeyPath::default(), "has no `target_pools`", help))
+            }
+            (None, None) if !self.target_pools.is_empty() => {
+                let help = "add forwarding_rule = { target = \"…\" }, the pool that traffic goes to";
+                Err(Problem::that(KeyPath::default(), "has no `forwarding_rule`", help))
+            }
+            (None, None) => Err(Problem::missing_key(KeyPath::default(), "backend_service")),
+        }
+    }
+
+    fn by_service(
+        &self,
+        written: &BackendService,
+        zones: &IdVec<ZoneId, String>,
+        operations: &[WrittenOperation<'_>],
+    ) -> Result<LoadBalancer, Problem> {
+        let (service, settings) = written.service(&self.semantics)?;
+        let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
+        let mut plans = written.groups(self.server.clone().over(Server::default()), check, zones)?;
+        operations::count_added(operations, &mut plans);
+        let (backends, groups) = groups::establish(&plans, &backend_service::list())?;
+        let roles = plans.iter().map(|plan| plan.standing.role.unwrap_or(Role::Primary)).collect();
+        let balancer = Balancer::Service { service: Box::new(service), roles };
+        let front = match written.load_balancing_scheme {
+            Scheme::Internal => Front::Internal(written.protocol),
+            Scheme::External => Front::External(written.protocol),
+        };
+        let control_plane = ControlPlane { zones: zones.clone(), groups, balancer };
+        Ok(LoadBalancer { front, settings, backends, control_plane })
+    }
+
+    fn by_pool(
+        &self,
+        rule: &ForwardingRule,
+        zones: &IdVec<ZoneId, String>,
+        operations: &[WrittenOperation<'_>],
+    ) -> Result<LoadBalancer, Problem> {
+        let check = self.health_check.r#type.unwrap_or(ProbeType::Http);
+        let region = self.region.name.as_str();
+        let pools = target_pools::pools(rule, &self.target_pools, region, check, &self.semantics)?;
+        let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
+        let server = self.server.clone().over(Server::default());
+        let mut plans = target_pools::groups(&self.target_pools, &pools, &verbs, server, zones)?;
+        operations::count_added(operations, &mut plans);
+        let (backends, groups) = groups::establish(&plans, &target_pools::list())?;
+        let settings = pools.settings();
+        let control_plane = ControlPlane { zones: zones.clone(), groups, balancer: Balancer::Pools(pools) };
+        Ok(LoadBalancer { front: Front::TargetPool, settings, backends, control_plane })
+    }
 }
 
 /// Checks the keys of the root, some of which belong to the plan and some to the world.
 pub(super) fn check_keys(root: &Table) -> Result<(), Problem> {
     let known: Vec<&str> = names_of::<World>().iter().copied().chain(plan::KEYS).collect();
-    let has = |key: &str| root.contains_key(key);
-    if let Some(key) = ["target_pools", "forwarding_rule"].into_iter().find(|key| has(key)) {
-        let (what, help) = if has("backend_service") {
-            ("is a second load balancer beside `backend_service`", "keep one of the two")
-        } else {
-            let what = "belongs to a target pool, and this version simulates backend services only";
-            (what, "describe the load balancer as [backend_service]")
-        };
-        return Err(Problem { at_key: true, ..Problem::that(KeyPath::to(key), what, help) });
+    let has = |key: &&str| root.contains_key(key);
+    if let Some(key) =
+        ["target_pools", "forwarding_rule"].iter().find(|key| has(key) && has(&"backend_service"))
+    {
+        let what = "is a second load balancer beside `backend_service`";
+        let problem = Problem::that(KeyPath::to(key), what, "keep one of the two");
+        return Err(Problem { at_key: true, ..problem });
     }
     match root.iter().find(|(key, _)| !known.contains(key)) {
         Some((key, _)) => Err(Problem::unknown_key(KeyPath::to(key), &known)),
         None => Ok(()),
     }
+}
+
+/// The moment `at` after the start, for what stands at `path` and must come before the measured window ends.
+fn before_the_end(at: SimDuration, timing: &Timing, path: &KeyPath) -> Result<SimTime, Problem> {
+    let moment = SimTime::ZERO + at;
+    if moment < timing.window_end() {
+        return Ok(moment);
+    }
+    let end = timing.window_end() - SimTime::ZERO;
+    let what = format!("is {at}, but the measured window ends at {end}");
+    let help = "write an earlier time, on the clock that starts with the warm-up";
+    Err(Problem::that(path.clone().key("at"), what, help))
 }
 
 /// `[region]`
@@ -128,7 +235,7 @@ impl Region {
 }
 
 /// What results write where a zone can stand.
-const RESERVED: [&str; 3] = ["all", "vpn", "interconnect"];
+const RESERVED: [&str; 5] = ["all", "vpn", "interconnect", "internet", "private_service_connect"];
 
 /// The zone called `name`, as `path` says.
 fn zone_id(zones: &IdVec<ZoneId, String>, name: &str, path: &KeyPath) -> Result<ZoneId, Problem> {

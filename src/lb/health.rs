@@ -1,8 +1,11 @@
 //! When a backend counts as healthy (rules HCK-2, 3, 7, 9, 10). Probing itself belongs to the world.
 
+mod settings;
+
 use serde::Deserialize;
 
 use crate::time::SimDuration;
+pub use settings::{HealthCheckError, HealthCheckSettings, ProbeType};
 
 /// A health check that the Compute API would accept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,20 +55,6 @@ impl<'de> Deserialize<'de> for Phase {
             }),
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-enum ProbeType {
-    #[serde(rename = "TCP")]
-    Tcp,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-enum InitialState {
-    #[serde(rename = "HEALTHY")]
-    Healthy,
-    #[serde(rename = "UNHEALTHY")]
-    Unhealthy,
 }
 
 /// The probers of each backend, and how their views make one verdict (HCK-6, HCK-8).
@@ -118,143 +107,6 @@ pub enum ProberVerdict {
     Majority,
     /// Healthy if any of them says so.
     Any,
-}
-
-/// The `[health_check]` table of the experiment file.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HealthCheckSettings {
-    /// Default: TCP.
-    r#type: ProbeType,
-    /// From the start of one probe to the start of the next. Default: 5 s.
-    check_interval: CheckSeconds,
-    /// How long a probe waits. Default: 5 s.
-    timeout: CheckSeconds,
-    /// Default: 2.
-    healthy_threshold: Threshold,
-    /// Default: 2.
-    unhealthy_threshold: Threshold,
-    /// Default: one, which decides alone, with a random phase.
-    probers: Probers,
-    /// Default: UNHEALTHY.
-    initial_state: InitialState,
-    /// From a change of health to its effect. Default: 0 s.
-    propagation_delay: SimDuration,
-}
-
-impl Default for HealthCheckSettings {
-    fn default() -> Self {
-        Self {
-            r#type: ProbeType::Tcp,
-            check_interval: CheckSeconds(SimDuration::from_secs(5)),
-            timeout: CheckSeconds(SimDuration::from_secs(5)),
-            healthy_threshold: Threshold(2),
-            unhealthy_threshold: Threshold(2),
-            probers: Probers::default(),
-            initial_state: InitialState::Unhealthy,
-            propagation_delay: SimDuration::ZERO,
-        }
-    }
-}
-
-/// The span of a check's interval and timeout: 1 to 300 whole seconds (HCK-2).
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "SimDuration")]
-struct CheckSeconds(SimDuration);
-
-impl TryFrom<SimDuration> for CheckSeconds {
-    type Error = HealthCheckError;
-    fn try_from(value: SimDuration) -> Result<Self, HealthCheckError> {
-        let second = SimDuration::from_secs(1).as_nanos();
-        let seconds = value.as_nanos() / second;
-        if value.as_nanos().is_multiple_of(second) && (1..=300).contains(&seconds) {
-            Ok(Self(value))
-        } else {
-            Err(HealthCheckError::Seconds(value))
-        }
-    }
-}
-
-/// A number of equal results in a row: 1 to 10 (HCK-2).
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "i64")]
-struct Threshold(u8);
-
-impl TryFrom<i64> for Threshold {
-    type Error = HealthCheckError;
-    fn try_from(value: i64) -> Result<Self, HealthCheckError> {
-        match u8::try_from(value) {
-            Ok(number @ 1..=10) => Ok(Self(number)),
-            _ => Err(HealthCheckError::Threshold(value)),
-        }
-    }
-}
-
-/// A health check that the Compute API would refuse (HCK-3).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HealthCheckError {
-    /// An interval or a timeout outside 1 to 300 whole seconds.
-    #[error("{0} is not within the range of a health check; write whole seconds from \"1s\" to \"300s\"")]
-    Seconds(SimDuration),
-    /// A threshold outside 1 to 10.
-    #[error("{0} is not within the range of a threshold; write a number from 1 to 10")]
-    Threshold(i64),
-    /// The timeout is longer than the interval.
-    #[error(
-        "timeout is {timeout}, longer than check_interval ({check_interval}); make it at most {check_interval}"
-    )]
-    TimeoutAboveInterval {
-        /// The timeout.
-        timeout: SimDuration,
-        /// The interval.
-        check_interval: SimDuration,
-    },
-    /// A number of probers outside 1 to 100.
-    #[error("{0} is not a number of probers; write a number from 1 to 100")]
-    ProberCount(i64),
-    /// Several probers, but one of them to decide.
-    #[error("{0} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\"")]
-    SingleOfMany(u8),
-}
-
-impl HealthCheckError {
-    /// The key of the `[health_check]` table that it is about, where two keys contradict each other.
-    pub fn key(&self) -> &'static str {
-        match self {
-            Self::TimeoutAboveInterval { .. } => "timeout",
-            Self::SingleOfMany(_) => "probers.count",
-            Self::Seconds(_) | Self::Threshold(_) | Self::ProberCount(_) => "",
-        }
-    }
-}
-
-impl HealthCheck {
-    /// The check that `settings` describe.
-    ///
-    /// # Errors
-    /// If two settings contradict each other.
-    pub fn new(settings: HealthCheckSettings) -> Result<Self, HealthCheckError> {
-        let ProbeType::Tcp = settings.r#type;
-        let (check_interval, timeout) = (settings.check_interval.0, settings.timeout.0);
-        if timeout > check_interval {
-            return Err(HealthCheckError::TimeoutAboveInterval { timeout, check_interval });
-        }
-        let Probers { count, verdict, .. } = settings.probers;
-        if verdict == ProberVerdict::Single && count.get() != 1 {
-            return Err(HealthCheckError::SingleOfMany(count.get()));
-        }
-        Ok(Self {
-            check_interval,
-            timeout,
-            thresholds: Thresholds {
-                healthy: settings.healthy_threshold.0,
-                unhealthy: settings.unhealthy_threshold.0,
-            },
-            initially_healthy: matches!(settings.initial_state, InitialState::Healthy),
-            propagation_delay: settings.propagation_delay,
-            probers: settings.probers,
-        })
-    }
 }
 
 /// The state of health of one backend as one prober sees it (HCK-7).

@@ -42,20 +42,26 @@ impl ZonalAffinity {
 }
 
 /// The two fields as the API has them. A ratio without spilling is accepted and ignored (ZON-1).
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct WrittenZonalAffinity {
-    spillover: Spillover,
-    spillover_ratio: Ratio,
+pub struct WrittenZonalAffinity {
+    /// Which of the three.
+    pub spillover: Spillover,
+    /// The ratio of spilling.
+    pub spillover_ratio: Ratio,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-enum Spillover {
+/// Zonal affinity without a ratio, as the API spells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spillover {
+    /// Off.
     #[default]
     #[serde(rename = "ZONAL_AFFINITY_DISABLED", alias = "DISABLED")]
     Disabled,
+    /// Connections stay.
     #[serde(rename = "ZONAL_AFFINITY_STAY_WITHIN_ZONE", alias = "STAY_WITHIN_ZONE")]
     StayWithinZone,
+    /// Connections spill.
     #[serde(rename = "ZONAL_AFFINITY_SPILL_CROSS_ZONE", alias = "SPILL_CROSS_ZONE")]
     SpillCrossZone,
 }
@@ -204,6 +210,15 @@ pub struct Policy {
     pub allow_global_access: bool,
     /// Which text decides where the documents differ.
     pub spec_version: SpecVersion,
+    /// Whether a Network Security Integration inspects the traffic. With zonal affinity on it drops every packet (ZON-2).
+    pub inspected: bool,
+}
+
+impl Policy {
+    /// Whether every packet is dropped, those of open connections too.
+    pub fn drops_everything(&self) -> bool {
+        self.inspected && self.zonal_affinity != ZonalAffinity::Disabled
+    }
 }
 
 /// The backends that a new connection from `origin` may go to (ZON-5, steps 1 and 2).
@@ -215,6 +230,9 @@ pub fn decide(roster: &Roster, policy: &Policy, origin: Origin) -> Decision {
     let (Some(role), Some(eligible)) = (kind.role(), kind.set()) else {
         return without_zone(None, Outcome::Dropped);
     };
+    if policy.drops_everything() {
+        return without_zone(None, Outcome::Dropped);
+    }
     match kind {
         EligibleKind::HealthyTarget => return without_zone(Some(eligible), Outcome::TargetPool),
         EligibleKind::HealthyBackup => return without_zone(Some(eligible), Outcome::BackupPool),

@@ -63,7 +63,7 @@ pub enum ChartsError {
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// A chart can't be written.
-    #[error("{}: {source}", path.display())]
+    #[error("can't write {}", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,

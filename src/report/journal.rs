@@ -4,9 +4,10 @@
 //! the order of runs, so a job that was interrupted can be finished from its journal to the same bytes. A line
 //! that was cut short by a crash is dropped.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +23,18 @@ const NAME: &str = ".zonesim-journal";
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// A file error.
-    #[error("can't use the journal {}: {source}", path.display())]
+    #[error("can't use the journal {}", path.display())]
     Io {
         /// The journal.
         path: PathBuf,
         /// What went wrong.
         source: io::Error,
+    },
+    /// Another process has it.
+    #[error("another zonesim is writing to {}; wait for it, or choose another --out", folder.display())]
+    InUse {
+        /// The results folder.
+        folder: PathBuf,
     },
     /// There is nothing to resume.
     #[error("{} holds no unfinished job to resume; run without --resume", folder.display())]
@@ -66,23 +73,31 @@ pub fn experiment_hash(experiment: &Experiment) -> String {
     format!("{:016x}", hash_bytes(0, experiment.document().as_bytes()))
 }
 
-/// An open journal.
+/// An open journal, which no other process can open as long.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
+    last_sync: Instant,
 }
 
+/// Finished runs reach the disk after this time at the latest. (Each write reaches the system at once, so that only a
+/// failure of the machine, and not of the process, can lose them.)
+const SYNC_INTERVAL: Duration = Duration::from_millis(200);
+
 impl Journal {
+    /// Whether `folder` holds an unfinished job.
+    pub fn exists(folder: &Path) -> bool {
+        folder.join(NAME).exists()
+    }
+
     /// Begins a new journal in `folder`, replacing an older one.
     ///
     /// # Errors
-    /// If the file can't be written.
+    /// If the file can't be written, or another process has it.
     pub fn create(folder: &Path, experiment: &Experiment) -> Result<Self, JournalError> {
-        let path = folder.join(NAME);
-        let created =
-            File::create(&path).map_err(|source| JournalError::Io { path: path.clone(), source })?;
-        let mut journal = Self { path, file: created };
+        let mut journal = Self::open(folder, OpenOptions::new().write(true).create(true).truncate(false))?;
+        journal.file.set_len(0).map_err(|source| journal.error(source))?;
         journal.append(&header(experiment))?;
         Ok(journal)
     }
@@ -90,33 +105,55 @@ impl Journal {
     /// Opens the journal of an unfinished job in `folder`, with its finished runs.
     ///
     /// # Errors
-    /// If there is none, or it is of another job.
+    /// If there is none, it is of another job, or another process has it.
     pub fn resume(
         folder: &Path,
         experiment: &Experiment,
     ) -> Result<(Self, Vec<(RunId, Outcome)>), JournalError> {
+        if !Self::exists(folder) {
+            return Err(JournalError::Nothing { folder: folder.to_owned() });
+        }
+        let mut journal = Self::open(folder, OpenOptions::new().read(true).write(true))?;
+        let (runs, whole) = journal.read(folder, experiment)?;
+        let ready = journal.file.set_len(whole).and_then(|()| journal.file.seek(SeekFrom::End(0)));
+        ready.map_err(|source| journal.error(source))?;
+        Ok((journal, runs))
+    }
+
+    fn open(folder: &Path, options: &OpenOptions) -> Result<Self, JournalError> {
         let path = folder.join(NAME);
-        let io = |source| JournalError::Io { path: path.clone(), source };
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+        let file = match options.open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(JournalError::Nothing { folder: folder.to_owned() });
-            }
-            Err(source) => return Err(io(source)),
+            Err(source) => return Err(JournalError::Io { path, source }),
         };
-        let mut lines = CompleteLines { reader: BufReader::new(&file), length: 0 };
-        let first: Option<Header> = lines.next().map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { folder: folder.to_owned() }),
+            Err(TryLockError::Error(source)) => return Err(JournalError::Io { path, source }),
+        }
+        #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
+        let last_sync = Instant::now();
+        Ok(Self { path, file, last_sync })
+    }
+
+    /// The finished runs, and how many bytes are whole lines.
+    fn read(
+        &self,
+        folder: &Path,
+        experiment: &Experiment,
+    ) -> Result<(Vec<(RunId, Outcome)>, u64), JournalError> {
+        let mut lines = CompleteLines { reader: BufReader::new(&self.file), length: 0 };
+        let first: Option<Header> = lines.next().map_err(|source| self.error(source))?;
         if first != Some(header(experiment)) {
             return Err(JournalError::OtherJob { folder: folder.to_owned() });
         }
         let mut runs = Vec::new();
-        while let Some(Record { cell, replication, outcome }) = lines.next().map_err(io)? {
+        while let Some(Record { cell, replication, outcome }) =
+            lines.next().map_err(|source| self.error(source))?
+        {
             runs.push((RunId { cell, replication }, outcome));
         }
-        let whole = lines.length;
-        file.set_len(whole).map_err(io)?;
-        let file = OpenOptions::new().append(true).open(&path).map_err(io)?;
-        Ok((Self { path, file }, runs))
+        Ok((runs, lines.length))
     }
 
     /// Adds a finished run.
@@ -138,14 +175,24 @@ impl Journal {
     /// # Errors
     /// If the file can't be removed.
     pub fn remove(self) -> Result<(), JournalError> {
-        std::fs::remove_file(&self.path).map_err(|source| JournalError::Io { path: self.path, source })
+        std::fs::remove_file(&self.path).map_err(|source| self.error(source))
     }
 
     fn append(&mut self, line: &impl Serialize) -> Result<(), JournalError> {
         let mut bytes = serde_json::to_vec(line).expect("plain data");
         bytes.push(b'\n');
-        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
-        written.map_err(|source| JournalError::Io { path: self.path.clone(), source })
+        self.file.write_all(&bytes).map_err(|source| self.error(source))?;
+        if self.last_sync.elapsed() >= SYNC_INTERVAL {
+            self.file.sync_data().map_err(|source| self.error(source))?;
+            #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
+            let now = Instant::now();
+            self.last_sync = now;
+        }
+        Ok(())
+    }
+
+    fn error(&self, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), source }
     }
 }
 

@@ -10,6 +10,9 @@ use super::journal::experiment_hash;
 use super::tables::WriteError;
 use crate::experiment::Experiment;
 
+/// The manifest's name in a results folder.
+pub const NAME: &str = "manifest.json";
+
 /// What made a results folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -84,6 +87,12 @@ impl Manifest {
         }
     }
 
+    /// The manifest in `folder`, if there is a readable one.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join(NAME)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
     /// Writes it into `folder`.
     ///
     /// # Errors
@@ -91,7 +100,7 @@ impl Manifest {
     pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
         let mut text = serde_json::to_string_pretty(self).expect("plain data");
         text.push('\n');
-        write_file(folder, "manifest.json", &text)
+        write_file(folder, NAME, &text)
     }
 }
 

@@ -23,7 +23,7 @@ use timeline::{MeanTimeline, TIMELINE_COLUMNS};
 
 /// A results file that can't be written.
 #[derive(Debug, thiserror::Error)]
-#[error("can't write {}: {source}", path.display())]
+#[error("can't write {}", path.display())]
 pub struct WriteError {
     /// Which file.
     pub path: PathBuf,

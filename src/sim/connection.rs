@@ -125,28 +125,31 @@ impl Simulation<'_> {
             Verdict::Selected { backend, outcome } | Verdict::Tracked { backend, outcome } => {
                 self.place(id, backend, outcome);
                 self.draw_trip(id, backend, Draw::SynTrip, u32::from(self.flows[id].syn_retries));
-                let arrival = now + self.flows[id].trip.half();
+                let trip = self.flows[id].trip;
+                let (arrival, deadline) = (now + trip.half(), self.connect_deadline(id));
+                if now + trip > deadline {
+                    return self.fail_at(deadline, id, FailureCause::ConnectTimeout);
+                }
                 match self.machines[backend].state_at(arrival) {
-                    Some(state) => self.syn_meets(id, backend, state),
+                    Some(state) => self.syn_meets(now, id, backend, state),
                     None => self.schedule(arrival, id, FlowStep::SynArrives),
                 }
             }
-            Verdict::Dropped => self.await_syn_timer(id),
+            Verdict::Dropped => self.await_syn_timer(now, id),
         }
     }
 
     /// A SYN reaches its backend.
-    pub(super) fn syn_arrives(&mut self, id: FlowId) {
+    pub(super) fn syn_arrives(&mut self, now: SimTime, id: FlowId) {
         let backend = self.backend(id);
-        self.syn_meets(id, backend, self.machines[backend].state());
+        self.syn_meets(now, id, backend, self.machines[backend].state());
     }
 
-    fn syn_meets(&mut self, id: FlowId, backend: BackendId, state: MachineState) {
+    /// A SYN finds its backend in `state`. A SYN whose answer is on its way is not sent again.
+    fn syn_meets(&mut self, now: SimTime, id: FlowId, backend: BackendId, state: MachineState) {
         let answer = self.flows[id].sent + self.flows[id].trip;
-        let deadline = self.connect_deadline(id);
         match state {
-            MachineState::Down(FailureMode::Silent) => self.await_syn_timer(id),
-            _ if answer > deadline => self.fail_at(deadline, id, FailureCause::ConnectTimeout),
+            MachineState::Down(FailureMode::Silent) => self.await_syn_timer(now, id),
             MachineState::Down(FailureMode::Refuse) => self.fail_at(answer, id, FailureCause::Refused),
             MachineState::Up => {
                 self.flows[id].incarnation = self.machines[backend].incarnation();
@@ -155,11 +158,12 @@ impl Simulation<'_> {
         }
     }
 
-    /// No answer will come: the client sends another SYN later, or gives up.
-    fn await_syn_timer(&mut self, id: FlowId) {
+    /// No answer will come: the client sends another SYN later, or gives up. (It is too late already if the SYN was longer
+    /// on its way than the client waits.)
+    fn await_syn_timer(&mut self, now: SimTime, id: FlowId) {
         let deadline = self.connect_deadline(id);
         let flow = &mut self.flows[id];
-        let timer = flow.sent + FIRST_SYN_TIMEOUT * (1 << flow.syn_retries.min(20));
+        let timer = (flow.sent + FIRST_SYN_TIMEOUT * (1 << flow.syn_retries.min(20))).max(now);
         if timer < deadline {
             flow.syn_retries += 1;
             self.schedule(timer, id, FlowStep::SynTimer);
@@ -415,14 +419,12 @@ impl Simulation<'_> {
 
     /// A connection fails, and the client may try again.
     pub(super) fn fail(&mut self, now: SimTime, id: FlowId, cause: FailureCause) {
-        let (client, key, address, retries) = {
-            let flow = &self.flows[id];
-            (flow.client, flow.key, flow.address, flow.retries_left)
-        };
         let nowhere = self.flows[id].backend.is_none();
         self.end(now, id, Some(if nowhere { FailureCause::NoBackend } else { cause }));
+        let flow = &self.flows[id];
+        let (client, retries) = (flow.client, flow.retries_left);
         if retries > 0 {
-            let again = self.clients.retry(client, key, address);
+            let again = self.clients.retry(&self.flows, flow);
             self.open(now, client, again, retries - 1);
         }
     }
@@ -430,6 +432,7 @@ impl Simulation<'_> {
     fn end(&mut self, now: SimTime, id: FlowId, failure: Option<FailureCause>) {
         self.close(now, id);
         self.flows[id].state = FlowState::Over;
+        self.clients.release(&self.flows[id]);
         self.recorder.ended(now, &self.flows[id], failure);
     }
 

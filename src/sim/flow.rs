@@ -1,5 +1,8 @@
 //! Connections under way.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
 use prefetch_index::prefetch_index;
 
 use crate::ids::{BackendId, ClientId, FlowId, Id};
@@ -84,6 +87,14 @@ impl Flows {
         }
     }
 
+    /// The addresses and ports of a client group's connections that are not over, of ports in `range`.
+    pub(super) fn ports_in_use(&self, client: ClientId, range: RangeInclusive<u16>) -> BTreeSet<(u32, u16)> {
+        let open = self.slots.iter().filter(|flow| {
+            flow.client == client && flow.state != FlowState::Over && range.contains(&flow.port)
+        });
+        open.map(|flow| (flow.address, flow.port)).collect()
+    }
+
     /// Asks the processor to fetch a connection.
     #[inline]
     pub(super) fn prefetch(&self, id: FlowId) {
@@ -94,7 +105,8 @@ impl Flows {
     #[inline]
     pub(super) fn release(&mut self, id: FlowId) {
         let flow = &self.slots[id.index()];
-        if flow.state == FlowState::Over && flow.pending == 0 {
+        if flow.pending == 0 {
+            assert_eq!(flow.state, FlowState::Over, "a connection waits for something or is over");
             self.free.push(id);
         }
     }

@@ -138,13 +138,15 @@ metrics! {
     request_p99_ms ["ms"] "99th percentile of the time from a request to its whole response"
         = Formula::Value(|run| run.latency.request.quantile(990).map(millis));
     network_rtt_mean_ms ["ms"] "mean round trip of handshakes and requests"
-        = Formula::Value(|run| run.latency.network_rtt.mean().map(|nanos| nanos / 1e6));
+        = Formula::Ratio {
+            part: |run| run.latency.network_rtt.sum() / 1e6,
+            whole: |run| run.latency.network_rtt.count() as f64,
+        };
     backend_load_max_over_mean ["1"] "requests of the busiest backend over the mean of the backends that can serve"
         = Formula::Value(|run| {
-            let loads = load_multiples(run.scenario, run.outcome)?;
-            loads.iter().copied().reduce(f64::max)
+            load_multiples(run.scenario, run.outcome)?.into_iter().reduce(f64::max)
         });
-    zone_load_max_over_mean ["1"] "requests per configured backend of the busiest zone over the mean of the backends that can serve"
+    zone_load_max_over_mean ["1"] "requests per backend that can serve of the busiest zone, over the mean of all backends that can serve"
         = Formula::Value(zone_load_max_over_mean);
     peak_utilization ["1"] "highest share of busy workers of any backend over one sample interval"
         = Formula::Value(|run| {
@@ -160,7 +162,7 @@ metrics! {
             part: |run| run.outcome.unhealthy_connections as f64,
             whole: |run| run.outcome.total().connections as f64,
         };
-    conntrack_peak_entries ["entries"] "most entries of the connection tracking table at one time"
+    conntrack_peak_entries ["entries"] "most entries of the connection tracking table at one time; entries that die idle are counted up to 1/128 of the timeout longer"
         = count!(run => run.outcome.conntrack_peak_entries);
     conntrack_lookups ["packets"] "packets looked up in the connection tracking table"
         = count!(run => run.outcome.conntrack_lookups);
@@ -207,34 +209,35 @@ fn traffic_where(run: &Run<'_>, keep: fn(Option<ZoneId>, Option<ZoneId>) -> bool
     rows.map(|(_, traffic)| traffic).sum()
 }
 
-/// Each backend's requests over the mean of the configured backends of the role that served most requests.
+/// Each backend's requests over the mean of the backends that can serve: those of the role that served most requests.
 /// `None` if there were no requests.
 pub fn load_multiples(scenario: &Scenario, outcome: &Outcome) -> Option<IdVec<BackendId, f64>> {
-    let mean = mean_load(scenario, outcome)?;
+    let (_, mean) = serving(scenario, outcome)?;
     Some(outcome.backends.iter().map(|backend| backend.traffic.requests as f64 / mean).collect())
 }
 
-fn mean_load(scenario: &Scenario, outcome: &Outcome) -> Option<f64> {
+/// The role that served most requests, and the mean requests of its backends.
+fn serving(scenario: &Scenario, outcome: &Outcome) -> Option<(Role, f64)> {
     let of_role = |role: Role| {
         let members = scenario.backends.pairs().filter(move |(_, spec)| spec.role == role);
-        members.fold((0, 0), |(count, requests), (id, _)| {
+        members.fold((0_u32, 0), |(count, requests), (id, _)| {
             (count + 1, requests + outcome.backends[id].traffic.requests)
         })
     };
     let (primary, failover) = (of_role(Role::Primary), of_role(Role::Failover));
-    let (count, _) = if failover.1 > primary.1 { failover } else { primary };
-    let requests = primary.1 + failover.1;
-    (requests > 0).then(|| requests as f64 / f64::from(count))
+    let (role, (count, requests)) =
+        if failover.1 > primary.1 { (Role::Failover, failover) } else { (Role::Primary, primary) };
+    (requests > 0).then(|| (role, requests as f64 / f64::from(count)))
 }
 
 fn zone_load_max_over_mean(run: &Run<'_>) -> Option<f64> {
-    let mean = mean_load(run.scenario, run.outcome)?;
-    let mut zones: IdVec<ZoneId, (f64, u64)> = run.scenario.zones.iter().map(|_| (0.0, 0)).collect();
-    for (id, spec) in run.scenario.backends.pairs() {
+    let (role, mean) = serving(run.scenario, run.outcome)?;
+    let mut zones: IdVec<ZoneId, (u32, u64)> = run.scenario.zones.iter().map(|_| (0, 0)).collect();
+    for (id, spec) in run.scenario.backends.pairs().filter(|(_, spec)| spec.role == role) {
         let (backends, requests) = &mut zones[spec.zone];
-        *backends += 1.0;
+        *backends += 1;
         *requests += run.outcome.backends[id].traffic.requests;
     }
-    let loads = zones.iter().filter(|(backends, _)| *backends > 0.0);
-    loads.map(|(backends, requests)| *requests as f64 / backends / mean).reduce(f64::max)
+    let loads = zones.iter().filter(|(backends, _)| *backends > 0);
+    loads.map(|(backends, requests)| *requests as f64 / f64::from(*backends) / mean).reduce(f64::max)
 }

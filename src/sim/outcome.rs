@@ -183,6 +183,10 @@ pub struct Outcome {
     pub backends: IdVec<BackendId, BackendOutcome>,
     /// Connections that no backend got.
     pub nowhere: Traffic,
+    /// Connections that began in the window, counted when they began.
+    pub started: u64,
+    /// Those of them that completed all their requests, counted when they did.
+    pub completed: u64,
     /// Connections placed on a backend that the load balancer held unhealthy at that moment.
     pub unhealthy_connections: u64,
     /// Packets looked up in the tracking table in the window.
@@ -236,6 +240,8 @@ impl Outcome {
     pub fn assert_conserved(&self) {
         let total = self.total();
         let by_cause: u64 = self.failures.iter().sum();
+        assert_eq!(self.started, self.completed + by_cause, "connections that began, and how they ended");
+        assert_eq!(self.started, total.connections, "connections that began, and those in the tables");
         assert_eq!(total.failed_connections, by_cause, "failed connections and their causes");
         let decided: u64 = self.decisions.iter().flatten().sum();
         assert_eq!(total.connections, decided, "connections and decisions");

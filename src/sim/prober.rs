@@ -76,19 +76,21 @@ impl Probers {
         self.checking = false;
     }
 
-    /// A probe sets out; gives when it arrives, and when the next one sets out.
-    pub(super) fn start(&mut self, now: SimTime, prober: u8) -> (SimTime, SimTime) {
+    /// A probe sets out; gives when it arrives, and when the next one sets out. A probe whose answer can't come in time is
+    /// not followed.
+    pub(super) fn start(&mut self, now: SimTime, prober: u8) -> (Option<SimTime>, SimTime) {
         let prober = &mut self.probers[usize::from(prober)];
         prober.start = now;
         prober.trip = self.round_trips.sample(&mut prober.trips);
-        (now + prober.trip.half(), now + self.check.check_interval)
+        let in_time = prober.trip <= self.check.timeout;
+        (in_time.then(|| now + prober.trip.half()), now + self.check.check_interval)
     }
 
     /// A probe finds its backend in `state`; gives when the result is known, and whether it is a success (HCK-4): refusal
     /// is known after a round trip, silence after the timeout.
     pub(super) fn arrive(&self, prober: u8, state: MachineState) -> (SimTime, bool) {
         let Prober { start, trip, .. } = self.probers[usize::from(prober)];
-        let answered = trip <= self.check.timeout && state != MachineState::Down(FailureMode::Silent);
+        let answered = state != MachineState::Down(FailureMode::Silent);
         let wait = if answered { trip } else { self.check.timeout };
         (start + wait, answered && state == MachineState::Up)
     }

@@ -63,6 +63,9 @@ pub(super) struct Recorder {
     timeline: Timeline,
     sample_start: SimTime,
     samples_done: usize,
+    /// Measured connections that began, and those of them that completed.
+    started: u64,
+    completed: u64,
     /// Measured connections that are not over.
     outstanding: u64,
     opened: u64,
@@ -93,6 +96,8 @@ impl Recorder {
             },
             sample_start: scenario.timing.window_start(),
             samples_done: 0,
+            started: 0,
+            completed: 0,
             outstanding: 0,
             opened: 0,
         }
@@ -107,7 +112,8 @@ impl Recorder {
     #[inline]
     pub(super) fn opened(&mut self, now: SimTime) -> bool {
         self.opened += 1;
-        let measured = now >= self.timing.window_start() && now < self.timing.window_end();
+        let measured = self.timing.is_measured(now);
+        self.started += u64::from(measured);
         self.outstanding += u64::from(measured);
         measured
     }
@@ -171,6 +177,13 @@ impl Recorder {
     /// A connection is over, for `failure` or complete.
     #[inline]
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failure: Option<FailureCause>) {
+        let place = self.client_places[flow.client];
+        let zone = flow.backend.map(|backend| self.backend_zones[backend]);
+        // The timeline shows every failure of the window, also of connections that began before it.
+        if failure.is_some() && self.timing.is_measured(now) {
+            let sample = self.sample_of(now);
+            self.timeline.traffic[sample][place].at(zone).failed += 1;
+        }
         if !flow.measured {
             return;
         }
@@ -180,17 +193,12 @@ impl Recorder {
         self.add(flow.client, flow.backend, &traffic);
         self.decisions[flow.client][flow.outcome as usize] += 1;
         self.unhealthy_connections += u64::from(flow.on_unhealthy);
-        if let Some(cause) = failure {
-            self.failures[cause as usize] += 1;
+        match failure {
+            Some(cause) => self.failures[cause as usize] += 1,
+            None => self.completed += 1,
         }
-        let place = self.client_places[flow.client];
-        let zone = flow.backend.map(|backend| self.backend_zones[backend]);
-        let began = self.sample_of(flow.started);
-        self.timeline.traffic[began][place].at(zone).connections += 1;
-        if failed > 0 && now < self.timing.window_end() {
-            let ended = self.sample_of(now);
-            self.timeline.traffic[ended][place].at(zone).failed += 1;
-        }
+        let sample = self.sample_of(flow.started);
+        self.timeline.traffic[sample][place].at(zone).connections += 1;
     }
 
     /// The load balancer holds `backend` healthy or not from now on, or has it no more.
@@ -285,6 +293,8 @@ impl Recorder {
                 })
                 .collect(),
             nowhere: self.nowhere,
+            started: self.started,
+            completed: self.completed,
             unhealthy_connections: self.unhealthy_connections,
             diverted_connections: self.diverted_connections,
             timeline: self.timeline,

@@ -79,6 +79,11 @@ impl Timing {
         self.window_start() + self.duration
     }
 
+    /// Whether `time` lies in the measured window.
+    pub fn is_measured(&self, time: SimTime) -> bool {
+        time >= self.window_start() && time < self.window_end()
+    }
+
     /// How much of the time from `start` to `end` lies in the measured window.
     pub fn measured_part(&self, start: SimTime, end: SimTime) -> SimDuration {
         let (start, end) = (start.max(self.window_start()), end.min(self.window_end()));
@@ -116,20 +121,20 @@ impl Default for Prices {
     }
 }
 
-/// An amount of USD: zero or more.
+/// An amount of USD: zero or more, and at most a million.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Price(f64);
 
 /// A number that is no price.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a price; write US dollars, 0.0 or more")]
+#[error("{0} is not a price; write US dollars, from 0.0 to 1000000.0")]
 pub struct NotAPrice(f64);
 
 impl TryFrom<f64> for Price {
     type Error = NotAPrice;
     fn try_from(value: f64) -> Result<Self, NotAPrice> {
-        if value >= 0.0 && value.is_finite() { Ok(Self(value)) } else { Err(NotAPrice(value)) }
+        if (0.0..=1e6).contains(&value) { Ok(Self(value)) } else { Err(NotAPrice(value)) }
     }
 }
 

@@ -105,12 +105,12 @@ impl<'a> Simulation<'a> {
         loop {
             let arrival = self.clients.next_time();
             if let Some((time, event)) = self.queue.pop_until(arrival) {
-                debug_assert!(time >= now, "time runs forward");
+                assert!(time >= now, "time ran back from {now:?} to {time:?}");
                 now = time;
                 self.events += 1;
                 self.look_ahead();
                 self.handle(now, event);
-            } else if let Some((client, connection)) = self.clients.take_next() {
+            } else if let Some((client, connection)) = self.clients.take_next(&self.flows) {
                 now = arrival;
                 self.events += 1;
                 let source = self.clients.next_source(client);
@@ -186,7 +186,7 @@ impl<'a> Simulation<'a> {
         match (step, state) {
             (FlowStep::ServiceEnds, _) => self.service_ends(now, flow),
             (FlowStep::Fails(cause), FlowState::Failing) => self.fail(now, flow, cause),
-            (FlowStep::SynArrives, FlowState::Connecting) => self.syn_arrives(flow),
+            (FlowStep::SynArrives, FlowState::Connecting) => self.syn_arrives(now, flow),
             (FlowStep::SynTimer, FlowState::Connecting) => self.send_syn(now, flow),
             (FlowStep::Established, FlowState::Connecting) => self.established(now, flow),
             (FlowStep::RequestArrives, FlowState::Requesting) => self.request_arrives(now, flow),
@@ -241,6 +241,11 @@ impl<'a> Simulation<'a> {
     fn probe_starts(&mut self, now: SimTime, backend: BackendId, prober: u8) {
         let (arrival, next) = self.probers[backend].start(now, prober);
         self.queue.push(next, Event::Backend { backend, step: BackendStep::ProbeStarts { prober } });
+        let Some(arrival) = arrival else {
+            let end = now + self.scenario.health_check.timeout;
+            let step = BackendStep::ProbeEnds { prober, success: false };
+            return self.queue.push(end, Event::Backend { backend, step });
+        };
         if self.machines[backend].state_at(arrival).is_some() {
             self.probe_arrives(backend, prober);
         } else {

@@ -10,11 +10,41 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 
 /// Counts of values, with exact count, sum, and largest value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Sparse", into = "Sparse")]
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
     sum: u128,
     max: u64,
+}
+
+/// A histogram as it is kept in files: how many buckets there are, and those that are not empty.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    buckets: usize,
+    filled: Vec<(usize, u64)>,
+    sum: u128,
+    max: u64,
+}
+
+impl From<Histogram> for Sparse {
+    fn from(histogram: Histogram) -> Self {
+        let counts = histogram.counts.iter().copied().enumerate();
+        Self {
+            buckets: histogram.counts.len(),
+            filled: counts.filter(|(_, count)| *count > 0).collect(),
+            sum: histogram.sum,
+            max: histogram.max,
+        }
+    }
+}
+
+impl From<Sparse> for Histogram {
+    fn from(sparse: Sparse) -> Self {
+        let mut counts = vec![0; sparse.buckets];
+        sparse.filled.iter().for_each(|(index, count)| counts[*index] = *count);
+        Self { count: counts.iter().sum(), counts, sum: sparse.sum, max: sparse.max }
+    }
 }
 
 /// The bucket of `value`.
@@ -80,6 +110,11 @@ impl Histogram {
     /// How many values were added.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// The exact sum.
+    pub fn sum(&self) -> f64 {
+        self.sum as f64
     }
 
     /// The exact mean, if there are values.

@@ -1,5 +1,7 @@
 //! `zonesim explain` against an independent reading of the rules: lists of names, and ratios of whole numbers.
 
+mod pools;
+
 use std::fs;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -240,4 +242,73 @@ fn unknown_names_get_the_nearest_one() {
         assert!(stderr(&output).contains(near), "{}", stderr(&output));
         assert_eq!(stdout(&output), "");
     }
+}
+
+/// The outcome and the reason for the first client of `SMALL` without arms, with `keys` in its backend service.
+fn outcome_of(keys: &str, client: &str) -> (Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = SMALL[..SMALL.find("[[arms]]").unwrap()]
+        .replacen(
+            "[[backend_service.backends]]",
+            &format!("[backend_service]\n{keys}\n[[backend_service.backends]]"),
+            1,
+        )
+        .replace("kind = \"vm\"\nzone = \"us-central1-a\"\narrivals", &format!("{client}\narrivals"));
+    fs::write(folder.path().join("one.toml"), text).unwrap();
+    let output = zonesim(folder.path(), &["explain", "one.toml", "--format", "json"]);
+    assert_status(&output, 0);
+    let elements: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
+    (elements[0].clone(), elements[0]["because"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn external_services_inspection_and_consumers() {
+    let (found, because) = outcome_of("load_balancing_scheme = \"EXTERNAL\"", "kind = \"internet\"");
+    assert_eq!(found["outcome"], "affinity_disabled");
+    assert_eq!(
+        (&found["client_zone"], strings(&found["modified_eligible"]).len()),
+        (&Value::from("internet"), 4)
+    );
+    assert_eq!(because, "an external load balancer has no zonal affinity");
+
+    let stay = "zonal_affinity = { spillover = \"STAY_WITHIN_ZONE\" }";
+    let inspected = format!("network_security_integration = \"OUT_OF_BAND\"\n{stay}");
+    let vm = "kind = \"vm\"\nzone = \"us-central1-a\"";
+    let (found, because) = outcome_of(&inspected, vm);
+    assert_eq!((&found["outcome"], strings(&found["modified_eligible"]).len()), (&Value::from("dropped"), 0));
+    assert!(because.starts_with("a Network Security Integration drops every packet"), "{because}");
+    let (found, _) = outcome_of("network_security_integration = \"OUT_OF_BAND\"", vm);
+    assert_eq!(found["outcome"], "affinity_disabled", "without zonal affinity it does no harm");
+
+    let (found, because) = outcome_of(stay, "kind = \"private_service_connect\"");
+    assert_eq!(
+        (&found["outcome"], &found["compatible"]),
+        (&Value::from("incompatible_client"), &Value::from(false))
+    );
+    assert!(because.contains("Private Service Connect"), "{because}");
+}
+
+#[test]
+fn axes_stand_apart_from_the_fields_whatever_their_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{}[sweep]\n\"backend_service.zonal_affinity.spillover\" = [\"STAY_WITHIN_ZONE\", \"DISABLED\"]\n\
+         \"clients.web-a.zone\" = [\"us-central1-a\", \"us-central1-b\"]\n",
+        &SMALL[..SMALL.find("[[arms]]").unwrap()]
+    );
+    fs::write(folder.path().join("axes.toml"), text).unwrap();
+    let output = zonesim(folder.path(), &["explain", "axes.toml", "--client", "web-a", "--format", "json"]);
+    assert_status(&output, 0);
+    let elements: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
+    let told: Vec<_> = elements
+        .iter()
+        .map(|element| {
+            (element["spillover"].as_str().unwrap(), element["axes"]["spillover"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(told[0], ("ZONAL_AFFINITY_STAY_WITHIN_ZONE", "STAY_WITHIN_ZONE"));
+    assert_eq!(told[2], ("ZONAL_AFFINITY_DISABLED", "DISABLED"));
+    assert!(elements.iter().all(|element| element["axes"].as_object().unwrap().len() == 2));
+    let text = stdout(&output);
+    assert_eq!(text.matches("\"spillover\":").count(), 8, "{text}");
 }

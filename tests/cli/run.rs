@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::{SMALL, assert_status, command, stderr, stdout, zonesim};
@@ -134,10 +134,11 @@ fn a_dry_run_prints_the_plan_and_writes_nothing() {
     let folder = folder_with(SMALL);
     let output = zonesim(folder.path(), &["run", "small.toml", "--dry-run"]);
     assert_status(&output, 0);
-    let text = stdout(&output);
-    assert!(text.contains("4 cells") && text.contains("8 runs"), "{text}");
-    // 40 a second for 70 s, in 8 runs.
-    assert!(text.contains("22400"), "{text}");
+    assert_eq!(stdout(&output).lines().count(), 5, "a header and four cells");
+    // 40 a second for 70 s, in 2 runs a cell.
+    assert_eq!(stdout(&output).matches("5600").count(), 4);
+    let total = stderr(&output);
+    assert!(total.contains("runs: 8") && total.contains("22400"), "{total}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -170,33 +171,125 @@ fn a_folder_that_cannot_be_written_is_an_error_that_names_it() {
     assert!(stderr(&output).contains("taken"), "{}", stderr(&output));
 }
 
-#[test]
-fn ctrl_c_keeps_what_is_finished_and_resume_completes_it() {
-    // Long enough that the signal comes in the middle: 200 runs.
-    let folder = folder_with(&SMALL.replacen("replications = 2", "replications = 50", 1));
-    let args = ["run", "small.toml", "--jobs", "1", "--no-charts", "--out"];
-    let stopped = folder.path().join("stopped");
-    let child =
-        command(folder.path(), &[&args[..], &["stopped"]].concat()).stderr(Stdio::piped()).spawn().unwrap();
-    let journal = stopped.join(".zonesim-journal");
-    let finished = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
-    while finished() < 5 {
+/// Waits until `child` has `count` runs in the journal of `folder`.
+fn wait_for_runs(child: &mut Child, folder: &Path, count: usize) {
+    let journal = folder.join(".zonesim-journal");
+    while fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) <= count {
+        assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is stopped");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    let output = child.wait_with_output().unwrap();
-    assert_status(&output, 130);
-    assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
-    let kept = rows(&stopped, "runs.csv").len();
-    assert!((4..200).contains(&kept), "{kept} runs were kept");
+}
 
-    assert_status(&zonesim(folder.path(), &[&args[..], &["stopped", "--resume"]].concat()), 0);
-    assert_status(&zonesim(folder.path(), &[&args[..], &["whole"]].concat()), 0);
-    assert_eq!(tables(&stopped), tables(&folder.path().join("whole")));
-    assert!(!journal.exists(), "a finished job leaves no journal");
+fn signal(child: &Child, name: &str) {
+    let status = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
 
-    let again = zonesim(folder.path(), &[&args[..], &["stopped", "--resume"]].concat());
-    assert_status(&again, 1);
-    assert!(stderr(&again).contains("no unfinished job"), "{}", stderr(&again));
+#[test]
+fn an_interrupted_job_keeps_what_is_finished_and_can_be_resumed() {
+    // Runs of some 0.1 s, 40 of them, so that a signal after the third comes long before the last.
+    let long = SMALL.replacen("replications = 2", "replications = 10", 1).replacen("\"60s\"", "\"20m\"", 1);
+    let folder = folder_with(&long);
+    let args = |out| ["run", "small.toml", "--jobs", "1", "--no-charts", "--out", out];
+    assert_status(&zonesim(folder.path(), &args("whole")), 0);
+    for (name, by, status) in [("interrupted", "-INT", Some(130)), ("killed", "-KILL", None)] {
+        let stopped = folder.path().join(name);
+        let mut child = command(folder.path(), &args(name)).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for_runs(&mut child, &stopped, 3);
+        signal(&child, by);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), status, "{}", stderr(&output));
+        if by == "-INT" {
+            assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
+            let kept = rows(&stopped, "runs.csv").len();
+            assert!((3..40).contains(&kept), "{kept} runs were kept");
+        }
+        let resume = [&args(name)[..], &["--resume"]].concat();
+        assert_status(&zonesim(folder.path(), &resume), 0);
+        assert_eq!(tables(&stopped), tables(&folder.path().join("whole")), "{name}");
+        assert!(!stopped.join(".zonesim-journal").exists(), "a finished job leaves no journal");
+        // Resuming a complete job has nothing to do.
+        assert_status(&zonesim(folder.path(), &resume), 0);
+    }
+    for (out, seed) in [("killed", "7"), ("nowhere", "42")] {
+        let other = zonesim(folder.path(), &[&args(out)[..], &["--resume", "--seed", seed]].concat());
+        assert_status(&other, 1);
+        assert!(stderr(&other).contains("no unfinished job"), "{}", stderr(&other));
+    }
+    assert!(!folder.path().join("nowhere").exists());
+}
+
+#[test]
+fn a_folder_in_use_is_refused() {
+    let folder = folder_with(&SMALL.replacen("replications = 2", "replications = 100000", 1));
+    let args = ["run", "small.toml", "--jobs", "1", "--no-charts", "--out", "out"];
+    let mut first = command(folder.path(), &args).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_runs(&mut first, &folder.path().join("out"), 1);
+    for more in [&[][..], &["--resume"]] {
+        let second = zonesim(folder.path(), &[&args[..], more].concat());
+        assert_status(&second, 1);
+        assert!(stderr(&second).contains("another zonesim is writing to out"), "{}", stderr(&second));
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
+fn starting_anew_says_what_it_discards_and_leaves_no_old_charts() {
+    let folder = folder_with(SMALL);
+    assert_status(&zonesim(folder.path(), &["run", "small.toml", "--out", "out"]), 0);
+    let old = folder.path().join("out/charts/cross_zone_vs_spillover_ratio.png");
+    assert!(old.exists());
+    let args = ["run", "small.toml", "--out", "out", "--set", "arms.spill.sweep={}"];
+    assert_status(&zonesim(folder.path(), &args), 0);
+    assert!(!old.exists() && folder.path().join("out/charts/cross_zone_by_arm.png").exists());
+    fs::write(folder.path().join("out/.zonesim-journal"), "").unwrap();
+    let output = zonesim(folder.path(), &args);
+    assert_status(&output, 0);
+    assert!(stderr(&output).contains("discarded"), "{}", stderr(&output));
+}
+
+#[test]
+fn charts_are_drawn_from_what_a_folder_holds() {
+    let folder = folder_with(SMALL);
+    assert_status(&zonesim(folder.path(), &["run", "small.toml", "--out", "out"]), 0);
+    let charts = folder.path().join("out/charts");
+    for name in ["latency.csv", "backends.csv", "timeline.csv"] {
+        fs::remove_file(folder.path().join("out").join(name)).unwrap();
+    }
+    fs::remove_dir_all(&charts).unwrap();
+    let output = zonesim(folder.path(), &["plot", "out"]);
+    assert_status(&output, 0);
+    assert!(stderr(&output).contains("timeline.csv is not there"), "{}", stderr(&output));
+    assert!(charts.join("tradeoff.png").exists() && !charts.join("timeline.png").exists());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = folder_with(SMALL);
+    for args in [&["explain", "small.toml"][..], &["run", "small.toml", "--no-charts"], &["run", "none.toml"]]
+    {
+        let mut child =
+            command(folder.path(), args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        let code = child.wait().unwrap().code();
+        assert!(matches!(code, Some(0 | 2)), "{args:?}: {code:?}");
+    }
+}
+
+/// Every committed results folder is of a complete job and can be read.
+#[test]
+fn committed_results_are_complete() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    let mut count = 0;
+    for entry in fs::read_dir(results).unwrap() {
+        let folder = entry.unwrap().path();
+        let Ok(manifest) = fs::read_to_string(folder.join("manifest.json")) else { continue };
+        let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+        assert_eq!(manifest["complete"], true, "{}", folder.display());
+        let found = rows(&folder, "runs.csv").len() as u64;
+        assert_eq!(Some(found), manifest["finished_runs"].as_u64(), "{}", folder.display());
+        count += 1;
+    }
+    assert!(count > 0);
 }

@@ -115,7 +115,8 @@ fn help_begins_with_examples_and_succeeds() {
     for args in [&[][..], &["--help"]] {
         let output = zonesim(folder.path(), args);
         assert_status(&output, 0);
-        let text = [stdout(&output), stderr(&output)].concat();
+        assert_eq!(stderr(&output), "");
+        let text = stdout(&output);
         let examples = text.find("Examples:").expect("there are examples");
         assert!(examples < text.find("Usage:").expect("there is usage"));
     }

@@ -2,14 +2,25 @@
 
 use crate::lb::backend::{BackendSet, Role, Roster};
 use crate::lb::eligibility::{Eligibility, EligibleKind};
+use crate::lb::ratio::Ratio;
+use crate::lb::tracking::Tracker;
 use crate::lb::zonal_affinity::{Decision, Origin, Outcome, ZonalAffinity, ZonalMatch};
 use crate::sim::scenario::Scenario;
 
 /// Why `decision` came out as it did.
 pub(super) fn because(scenario: &Scenario, roster: &Roster, origin: Origin, decision: &Decision) -> String {
     let affinity = scenario.balancer.policy.zonal_affinity;
+    if let Eligibility::TargetPool { failover_ratio } = scenario.balancer.policy.eligibility {
+        return pool(roster, failover_ratio, decision.kind);
+    }
     match (decision.outcome, decision.zonal_match) {
+        (Outcome::Dropped, _) if scenario.balancer.policy.drops_everything() => {
+            "a Network Security Integration drops every packet while zonal affinity is on".to_owned()
+        }
         (Outcome::Dropped, _) => dropped(roster, decision),
+        (Outcome::AffinityDisabled, _) if scenario.balancer.tracking.tracker == Tracker::External => {
+            "an external load balancer has no zonal affinity".to_owned()
+        }
         (Outcome::AffinityDisabled, _) => "zonal affinity is disabled".to_owned(),
         (Outcome::IncompatibleClient, _) => match origin {
             Origin::OtherRegion => "a VM of another region never has zonal affinity".to_owned(),
@@ -21,9 +32,6 @@ pub(super) fn because(scenario: &Scenario, roster: &Roster, origin: Origin, deci
                 "a client behind Cloud VPN or Interconnect never has zonal affinity".to_owned()
             }
         },
-        (Outcome::TargetPool | Outcome::BackupPool | Outcome::LastResort, _) => {
-            pool(scenario, roster, decision)
-        }
         (_, None) => {
             let role = decision.kind.role().map_or("serving", role_name);
             format!("no {role} backend is configured in the client's zone")
@@ -70,33 +78,46 @@ fn matched(affinity: ZonalAffinity, kind: EligibleKind, outcome: Outcome, found:
     }
 }
 
-/// The failover condition that applied (TPF-2).
-fn pool(scenario: &Scenario, roster: &Roster, decision: &Decision) -> String {
-    let all = roster.size(BackendSet::configured(Role::Primary));
-    let healthy = roster.size(BackendSet::healthy(Role::Primary));
-    let backup = roster.size(BackendSet::healthy(Role::Failover));
-    let count = format!("{healthy} of {all} instances of the target pool healthy");
-    let Eligibility::TargetPool { failover_ratio: Some(ratio) } = scenario.balancer.policy.eligibility else {
-        return match healthy {
-            0 => format!("{count}, and there is no backup pool in use: all of them are the last resort"),
-            _ => format!("{count}, and there is no backup pool in use"),
-        };
+/// The failover condition of target pools that applied: the row of table TPF-2, or TPF-3 without a backup in use.
+fn pool(roster: &Roster, failover_ratio: Option<Ratio>, kind: EligibleKind) -> String {
+    let size = |role| roster.size(BackendSet::configured(role));
+    let healthy = |role| roster.size(BackendSet::healthy(role));
+    let (target, healthy_target) = (size(Role::Primary), healthy(Role::Primary));
+    let (backup, healthy_backup) = (size(Role::Failover), healthy(Role::Failover));
+    let found = if target == 0 {
+        "the target pool is empty".to_owned()
+    } else {
+        format!("{healthy_target} of {target} instances of the target pool healthy")
     };
-    let share = if all == 0 { 0.0 } else { healthy as f64 / all as f64 };
-    let enough = healthy > 0 && share >= ratio.value();
-    let sign = if share >= ratio.value() { ">=" } else { "<" };
-    let compared = format!("{count} ({share:.3}) {sign} failover ratio {:?}", ratio.value());
-    match decision.kind {
-        EligibleKind::HealthyTarget if enough => compared,
-        EligibleKind::HealthyTarget => format!("{compared}, but no instance of the backup pool is healthy"),
-        EligibleKind::HealthyBackup if ratio.is_zero() => {
-            format!("{count}, and {backup} of the backup pool: failover ratio 0.0 needs one")
+    let Some(ratio) = failover_ratio else {
+        let end = if kind.is_last_resort() { ": all of them are the last resort" } else { "" };
+        return format!("{found}, and no backup pool is in use{end}");
+    };
+    let against_ratio = if target == 0 || ratio.is_zero() {
+        found.clone()
+    } else {
+        let sign = if ratio.is_reached_by(healthy_target, target) { ">=" } else { "<" };
+        let share = healthy_target as f64 / target as f64;
+        format!("{found} ({share:.3}) {sign} failover ratio {:?}", ratio.value())
+    };
+    let other = format!("{healthy_backup} of {backup} instances of the backup pool healthy");
+    match kind {
+        EligibleKind::HealthyTarget if ratio.is_zero() => {
+            format!("{found}: failover ratio 0.0 needs only one")
         }
-        EligibleKind::HealthyBackup => format!("{compared}, and {backup} instances of the backup pool healthy"),
+        EligibleKind::HealthyTarget if ratio.is_reached_by(healthy_target, target) => against_ratio,
+        EligibleKind::HealthyTarget => format!("{against_ratio}, but {other}: the remaining ones serve"),
+        EligibleKind::HealthyBackup if ratio.is_zero() && target > 0 => {
+            format!("{found}: failover ratio 0.0 needs one; {other}")
+        }
+        EligibleKind::HealthyBackup => format!("{against_ratio}, and {other}"),
+        EligibleKind::UnhealthyTarget => {
+            format!("{found}, and {other}: all of the target pool are the last resort")
+        }
         EligibleKind::UnhealthyBackup => {
-            "the target pool is empty and no instance of the backup pool is healthy: all of the backup pool are the last resort".to_owned()
+            format!("{found}, and {other}: all of the backup pool are the last resort")
         }
-        _ => format!("{count}, and none of the backup pool: all of the target pool are the last resort"),
+        _ => format!("{found}, and so is its backup pool"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Explanations as the documents' own table: one row for each set, from configured to modified.
 
 use super::Explanation;
+use crate::lb::tracking::Tracker;
 
 /// The widest list of names before it is cut.
 const NAMES_WIDTH: usize = 72;
@@ -32,25 +33,14 @@ fn section(cells: &[&Explanation]) -> String {
     let explanation = cells[0];
     let spillover = explanation.spillover.trim_start_matches("ZONAL_AFFINITY_");
     let kind = if explanation.compatible { "compatible" } else { "not compatible with zonal affinity" };
-    let mut text = format!(
-        "arm {} ({spillover}) · client {} in {}, {kind}\n",
-        explanation.arm, explanation.client, explanation.client_zone
-    );
-    let configured = &explanation.configured;
-    let all = configured.primary.iter().chain(&configured.failover);
-    let down: Vec<String> = all.filter(|name| !explanation.healthy.contains(name)).cloned().collect();
-    let kind = explanation.original_eligible.kind.replace('_', " ");
-    for (label, names) in [
-        ("configured: primary", Some(&configured.primary)),
-        ("configured: failover", Some(&configured.failover)),
-        ("unhealthy", Some(&down)),
-        (&format!("A    original eligible ({kind})"), Some(&explanation.original_eligible.backends)),
-        ("B    zonal match test", explanation.zonal_match_test.as_ref()),
-        ("C    zonal matched", explanation.zonal_matched.as_ref()),
-        ("A∩C  intersection", explanation.intersection.as_ref()),
-        ("modified eligible", Some(&explanation.modified_eligible)),
-    ] {
-        text += &row(label, names);
+    let Explanation { arm, client, client_zone, .. } = explanation;
+    let mut text = if explanation.tracker == Tracker::Internal {
+        format!("arm {arm} ({spillover}) · client {client} in {client_zone}, {kind}\n")
+    } else {
+        format!("arm {arm} · client {client} in {client_zone}\n")
+    };
+    for (label, names) in rows(explanation) {
+        text += &row(&label, names.as_deref());
     }
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells {
@@ -64,7 +54,38 @@ fn section(cells: &[&Explanation]) -> String {
     text + &reasons.concat()
 }
 
-fn row(label: &str, names: Option<&Vec<String>>) -> String {
+/// The sets on the way, those that are not computed absent. External load balancers have no zonal step.
+fn rows(explanation: &Explanation) -> Vec<(String, Option<Vec<String>>)> {
+    let configured = &explanation.configured;
+    let all = configured.primary.iter().chain(&configured.failover);
+    let down: Vec<String> = all.filter(|name| !explanation.healthy.contains(name)).cloned().collect();
+    let kind = explanation.original_eligible.kind.replace('_', " ");
+    let (primary, failover) = match explanation.tracker {
+        Tracker::Internal | Tracker::External => ("configured: primary", "configured: failover"),
+        Tracker::TargetPool => ("target pool", "backup pool"),
+    };
+    let mut rows = vec![
+        (primary.to_owned(), Some(configured.primary.clone())),
+        (failover.to_owned(), Some(configured.failover.clone())),
+        ("unhealthy".to_owned(), Some(down)),
+    ];
+    let modified = Some(explanation.modified_eligible.clone());
+    if explanation.tracker == Tracker::Internal {
+        let eligible = Some(explanation.original_eligible.backends.clone());
+        rows.extend([
+            (format!("A    original eligible ({kind})"), eligible),
+            ("B    zonal match test".to_owned(), explanation.zonal_match_test.clone()),
+            ("C    zonal matched".to_owned(), explanation.zonal_matched.clone()),
+            ("A∩C  intersection".to_owned(), explanation.intersection.clone()),
+            ("modified eligible".to_owned(), modified),
+        ]);
+    } else {
+        rows.push((format!("eligible ({kind})"), modified));
+    }
+    rows
+}
+
+fn row(label: &str, names: Option<&[String]>) -> String {
     let pad = 40_usize.saturating_sub(label.chars().count());
     let Some(names) = names else {
         return format!("  {label}{:pad$}   –  not computed\n", "");
@@ -115,7 +136,7 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_say_so() {
         let names: Vec<String> = (0..50).map(|number| format!("backend-{number}0")).collect();
-        let text = row("x", Some(&names));
+        let text = row("x", Some(names.as_slice()));
         assert!(text.contains("… and") && text.len() < 200, "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! Right files: what they become, and what holds where they are silent.
 
-use super::{SMALL, changed, parse};
+use super::{SMALL, changed, parse, scenario};
 use crate::experiment::{Cell, Experiment, QUICKSTART};
 use crate::ids::{ClientId, GroupId, Id, PlaceId, ZoneId};
 use crate::lb::backend::Role;
@@ -9,7 +9,7 @@ use crate::lb::health::Phase;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, SpecVersion, ZonalAffinity};
 use crate::random::Distribution;
-use crate::sim::scenario::{FailureMode, Scenario, Server, Workers};
+use crate::sim::scenario::{FailureMode, Server, Workers};
 use crate::time::{SimDuration, SimTime};
 
 /// Every key that this version knows, as the interface writes it.
@@ -33,6 +33,7 @@ same_zone_rtt    = { lognormal = { median = "70us",  sigma = 0.4 } }
 cross_zone_rtt   = { lognormal = { median = "190us", sigma = 0.35 } }
 other_region_rtt = { constant = "30ms" }
 hybrid_rtt       = { constant = "12ms" }
+internet_rtt     = { constant = "40ms" }
 [[network.links]]
 between = ["us-central1-c", "us-central1-b"]
 rtt = { lognormal = { median = "176us", sigma = 0.35 } }
@@ -47,7 +48,10 @@ protocol = "TCP"
 session_affinity = "NONE"
 locality_lb_policy = "RENDEZVOUS"
 allow_global_access = true
-spec_version = "PREVIEW_2025"
+timeout_sec = 30
+subsetting = { policy = "NONE" }
+is_mirroring_collector = false
+network_security_integration = "NONE"
 zonal_affinity = { spillover = "ZONAL_AFFINITY_SPILL_CROSS_ZONE", spillover_ratio = 0.5 }
 failover_policy = { failover_ratio = 0.25, drop_traffic_if_unhealthy = true, disable_connection_drain_on_failover = false }
 connection_tracking_policy = { tracking_mode = "PER_CONNECTION", connection_persistence_on_unhealthy_backends = "DEFAULT_FOR_PROTOCOL", idle_timeout = "600s" }
@@ -57,6 +61,8 @@ group = "ig-a"
 zone = "us-central1-a"
 size = 2
 failover = false
+balancing_mode = "CONNECTION"
+capacity_scaler = 0.5
 [[backend_service.backends]]
 group = "regional"
 zones = ["us-central1-c", "us-central1-b"]
@@ -74,6 +80,11 @@ probers = { count = 1, verdict = "single", phase = "1s" }
 initial_state = "HEALTHY"
 propagation_delay = "3s"
 
+[semantics]
+zonal_affinity_text = "PREVIEW_2025"
+failover_drain = "300s"
+portless_fragments = "forward"
+
 [server]
 workers = 16
 queue_limit = 7
@@ -83,6 +94,9 @@ service_time = { exponential = { mean = "5ms" } }
 name = "web-a"
 kind = "vm"
 zone = "us-central1-a"
+protocol = "TCP"
+fragmented = 0.0
+destinations = 1
 addresses = 100
 arrivals = { poisson = { rate = 200.0 } }
 connection = { requests = { geometric = { mean = 2.0 } }, think_time = { exponential = { mean = "200ms" } }, request_bytes = { constant = 2048 }, response_bytes = { lognormal = { median = 16384, sigma = 1.0 } } }
@@ -137,11 +151,6 @@ arm = "spill"
 max = 0.001
 "#;
 
-fn scenario(text: &str) -> Scenario {
-    let experiment = parse(text).unwrap();
-    experiment.scenario(&experiment.cells()[0])
-}
-
 fn last_cell(experiment: &Experiment) -> &Cell {
     experiment.cells().last().unwrap()
 }
@@ -169,6 +178,8 @@ fn the_complete_example() {
     assert_eq!(failover.failover_ratio, Ratio::new(0.25).unwrap());
     assert!(failover.drop_traffic_if_unhealthy && scenario.balancer.policy.allow_global_access);
     assert_eq!(scenario.balancer.policy.spec_version, SpecVersion::Preview2025);
+    assert_eq!(scenario.balancer.failover_drain, SimDuration::from_secs(300));
+    assert_eq!(scenario.balancer.draining_timeout, SimDuration::from_secs(300));
     assert_eq!(scenario.timing.window_start(), SimTime::from_nanos(120_000_000_000));
     assert_eq!(scenario.timing.samples(), 180);
     assert_eq!(scenario.clients[ClientId::from_index(0)].arrivals.mean_rate(), 400.0);
@@ -268,8 +279,9 @@ clients = [{ name = "web", kind = "vm", zone = "us-central1-b", arrivals = { poi
 const DEFAULTS: &str = r#"
 name = "least"
 description = ""
-clients = [{ name = "web", kind = "vm", zone = "us-central1-b", addresses = 200, arrivals = { poisson = { rate = 1 } }, connection = { requests = { geometric = { mean = 3.0 } }, think_time = { exponential = { mean = "200ms" } }, request_bytes = { constant = 2048 }, response_bytes = { lognormal = { median = 16384, sigma = 1.0 } } }, connect_timeout = "10s", request_timeout = "30s", retries = 0 }]
+clients = [{ name = "web", kind = "vm", zone = "us-central1-b", protocol = "TCP", fragmented = 0.0, destinations = 1, addresses = 200, arrivals = { poisson = { rate = 1 } }, connection = { requests = { geometric = { mean = 3.0 } }, think_time = { exponential = { mean = "200ms" } }, request_bytes = { constant = 2048 }, response_bytes = { lognormal = { median = 16384, sigma = 1.0 } } }, connect_timeout = "10s", request_timeout = "30s", retries = 0 }]
 faults = []
+operations = []
 thresholds = []
 [simulation]
 seed = 42
@@ -285,6 +297,7 @@ same_zone_rtt    = { lognormal = { median = "70us",  sigma = 0.4 } }
 cross_zone_rtt   = { lognormal = { median = "190us", sigma = 0.35 } }
 other_region_rtt = { constant = "30ms" }
 hybrid_rtt       = { constant = "12ms" }
+internet_rtt     = { constant = "30ms" }
 [prices]
 inter_zone_per_gib = 0.01
 processing_per_gib = 0.008
@@ -294,7 +307,10 @@ protocol = "TCP"
 session_affinity = "NONE"
 locality_lb_policy = "RENDEZVOUS"
 allow_global_access = true
-spec_version = "GA_2026"
+subsetting = { policy = "NONE" }
+is_mirroring_collector = false
+network_security_integration = "NONE"
+maglev_table_size = 65537
 zonal_affinity = { spillover = "ZONAL_AFFINITY_DISABLED", spillover_ratio = 0.0 }
 failover_policy = { failover_ratio = 0.0, drop_traffic_if_unhealthy = false, disable_connection_drain_on_failover = false }
 connection_tracking_policy = { tracking_mode = "PER_CONNECTION", connection_persistence_on_unhealthy_backends = "DEFAULT_FOR_PROTOCOL", idle_timeout = "600s" }
@@ -304,6 +320,11 @@ group = "ig-a"
 zone = "us-central1-a"
 size = 4
 failover = false
+balancing_mode = "CONNECTION"
+[semantics]
+zonal_affinity_text = "GA_2026"
+failover_drain = "600s"
+portless_fragments = "drop"
 [health_check]
 type = "TCP"
 check_interval = "5s"

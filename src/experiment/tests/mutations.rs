@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{parse_with, set};
+use super::{POOLS, parse_with, set};
 use crate::experiment::QUICKSTART;
 
 /// A change of a text.
@@ -68,7 +68,43 @@ fn body() -> String {
     QUICKSTART.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
 
+/// Pools with an operation of every kind that they take.
+fn pools() -> String {
+    let operations = [
+        "do = \"set_backup\"\npool = \"www\"\nbackup_pool = \"third\"\nfailover_ratio = 0.25",
+        "do = \"add_instances\"\ngroup = \"idle\"\ncount = 2",
+        "do = \"remove_instances\"\nbackends = [\"web-1\", \"idle-1\"]",
+        "do = \"remove_health_check\"\npool = \"www\"",
+        "do = \"add_health_check\"",
+        "do = \"drain\"\nzone = \"us-central1-b\"",
+        "do = \"set_backup\"\npool = \"spare\"",
+        "do = \"delete_target_pool\"\npool = \"spare\"",
+    ];
+    let write = |(minute, keys): (usize, &&str)| format!("[[operations]]\nat = \"{minute}m\"\n{keys}\n");
+    format!("{POOLS}{}", operations.iter().enumerate().map(write).collect::<String>())
+}
+
+#[test]
+fn the_pools_are_right() {
+    check(&pools(), &[]);
+    parse_with(&pools(), &set(&[])).unwrap();
+}
+
 proptest! {
+    #[test]
+    fn changed_pools_never_panic(changes in prop::collection::vec(change(), 1..4)) {
+        check(&changes.into_iter().fold(pools(), |text, change| apply(&text, change)), &[]);
+    }
+
+    #[test]
+    fn any_override_of_pools_never_panics(
+        path in "(target_pools|target_pools\\.(www|spare|third)|operations|operations\\.[0-7]|forwarding_rule|semantics|health_check)\
+                 (\\.(name|target|instances|web|size|backup_pool|failover_ratio|health_checks|do|at|pool|group|count|zone|type|0|\\PC)){0,3}",
+        value in "(0|-1|1\\.5|5s|inf|true|\\[\\]|\\{\\}|drain|www|spare|third|web|\\[\"default\"\\]|16384|HTTP|TCP|\\PC{0,4})",
+    ) {
+        check(&pools(), &[(&path, &value)]);
+    }
+
     #[test]
     fn changed_quickstarts_never_panic(changes in prop::collection::vec(change(), 1..4)) {
         check(&changes.into_iter().fold(body(), |text, change| apply(&text, change)), &[]);

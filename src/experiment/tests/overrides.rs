@@ -181,7 +181,12 @@ fn bad_overrides_are_shown_as_they_were_written() {
             "leads through `region.zones.0`, which is \"us-central1-a\"",
             "end the path",
         ),
-        ("health_check.check_interval", "2s", "`health_check.timeout`: timeout is 5s", "at most 2s"),
+        (
+            "health_check.check_interval",
+            "2s",
+            "TimeoutSec should be less than checkIntervalSec",
+            "at most 2s",
+        ),
         ("simulation.duration", "1m", "`faults.0.at` is 5m", "an earlier time"),
         (
             "clients.web-a.arrivals.posson.rate",

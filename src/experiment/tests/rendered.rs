@@ -29,7 +29,7 @@ fn of_text_and_keys() {
     9 | [regio]
       |  ^^^^^
       |
-      = help: did you mean `region`? known keys: simulation, region, network, prices, backend_service, health_check, server, clients, faults, name, description, arms, sweep, thresholds
+      = help: did you mean `region`? known keys: simulation, region, network, prices, backend_service, forwarding_rule, target_pools, health_check, server, clients, faults, operations, semantics, name and 4 more
     ");
     insta::assert_snapshot!(wrong("kind = \"vpn\"", "kid = \"vpn\""), @r#"
     error: `clients.office.kid` is not a known key
@@ -38,7 +38,7 @@ fn of_text_and_keys() {
     46 | kid = "vpn"
        | ^^^
        |
-       = help: did you mean `kind`? known keys: name, kind, zone, region, addresses, arrivals, connection, connect_timeout, request_timeout, retries
+       = help: did you mean `kind`? known keys: name, kind, zone, region, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, request_timeout, retries
     "#);
     insta::assert_snapshot!(wrong("arrivals = { deterministic = { rate = 2 } }\n", ""), @r"
     error: `clients.office` has no `arrivals`
@@ -74,6 +74,7 @@ fn of_values() {
     17 | zonal_affinity = { spillover = "SPILL_CROSS_ZONE", spillover_ratio = 1.5 }
        |                                                                      ^^^
        |
+       = note: the Compute API refuses this: 400 invalid
        = help: write a number from 0.0 to 1.0
     "#);
     insta::assert_snapshot!(wrong("\"SPILL_CROSS_ZONE\"", "\"SPILL\""), @r#"
@@ -83,6 +84,7 @@ fn of_values() {
     17 | zonal_affinity = { spillover = "SPILL", spillover_ratio = 0.5 }
        |                                ^^^^^^^
        |
+       = note: the Compute API refuses this: 400 invalid
        = help: did you mean `ZONAL_AFFINITY_SPILL_CROSS_ZONE`? supported values: ZONAL_AFFINITY_DISABLED, ZONAL_AFFINITY_STAY_WITHIN_ZONE, ZONAL_AFFINITY_SPILL_CROSS_ZONE
     "#);
     insta::assert_snapshot!(wrong("lognormal = {", "lognormal = { mean = \"1ms\","), @r#"
@@ -95,13 +97,14 @@ fn of_values() {
        = help: known keys: median, sigma
     "#);
     insta::assert_snapshot!(wrong("timeout = \"5s\"", "timeout = \"6s\""), @r#"
-    error: `health_check.timeout`: timeout is 6s, longer than check_interval (5s)
+    error: `health_check.timeout`: Invalid value for field 'resource.timeoutSec': '6'. TimeoutSec should be less than checkIntervalSec
       --> test.toml:32:11
        |
     32 | timeout = "6s"
        |           ^^^^
        |
-       = help: make it at most 5s
+       = note: the Compute API refuses this: 400 invalid
+       = help: make it at most 5s, the check_interval
     "#);
     insta::assert_snapshot!(wrong("{ zone = \"us-central1-a\"", "{ group = \"igb\""), @r#"
     error: `faults.0.target.group` names "igb", which does not exist
@@ -112,14 +115,15 @@ fn of_values() {
        |
        = help: did you mean `ig-b`? groups: ig-a, ig-b
     "#);
-    insta::assert_snapshot!(wrong("[backend_service]", "[backend_service]\nprotocol = \"UDP\""), @r#"
-    error: `backend_service.protocol` can't be "UDP"
-      --> test.toml:17:12
+    insta::assert_snapshot!(wrong("[backend_service]", "[backend_service]\nsession_affinity = \"HTTP_COOKIE\""), @r#"
+    error: `backend_service.session_affinity`: HTTP_COOKIE belongs to application load balancers, which see cookies and headers
+      --> test.toml:17:20
        |
-    17 | protocol = "UDP"
-       |            ^^^^^
+    17 | session_affinity = "HTTP_COOKIE"
+       |                    ^^^^^^^^^^^^^
        |
-       = help: write "TCP": this version supports no other
+       = note: the Compute API refuses this: 400 invalid
+       = help: write one of NONE, CLIENT_IP_PORT_PROTO, CLIENT_IP_PROTO, CLIENT_IP, CLIENT_IP_NO_DESTINATION
     "#);
 }
 
@@ -132,6 +136,7 @@ fn in_a_cell() {
     55 | sweep = { "backend_service.zonal_affinity.spillover_ratio" = [0.25, 1.5] }
        |                                                                     ^^^
        |
+       = note: the Compute API refuses this: 400 invalid
        = note: in arm `spill` with spillover_ratio = 1.5, addresses = 100
        = help: write a number from 0.0 to 1.0
     "#);
@@ -142,6 +147,7 @@ fn in_a_cell() {
     55 | sweep = { "backend_service.zonal_affinity.spillover_ratio" = { from = 0.5, to = 1.5, step = 0.5 } }
        |                                                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
        |
+       = note: the Compute API refuses this: 400 invalid
        = note: in arm `spill` with spillover_ratio = 1.5, addresses = 100
        = help: write a number from 0.0 to 1.0
     "#);
@@ -152,6 +158,7 @@ fn in_a_cell() {
     59 | set = { "backend_service.zonal_affinity.spillover" = "STAY" }
        |                                                      ^^^^^^
        |
+       = note: the Compute API refuses this: 400 invalid
        = note: in arm `stay` with addresses = 100
        = help: did you mean `ZONAL_AFFINITY_STAY_WITHIN_ZONE`? supported values: ZONAL_AFFINITY_DISABLED, ZONAL_AFFINITY_STAY_WITHIN_ZONE, ZONAL_AFFINITY_SPILL_CROSS_ZONE
     "#);
@@ -166,14 +173,15 @@ fn in_a_cell() {
        = help: did you mean `spillover`? known keys: spillover, spillover_ratio
     "#);
     insta::assert_snapshot!(wrong("\"clients.web-a.addresses\" = [100", "\"health_check.check_interval\" = [\"6s\", \"4s\"]\n\"clients.web-a.addresses\" = [100"), @r#"
-    error: `health_check.timeout`: timeout is 5s, longer than check_interval (4s)
+    error: `health_check.timeout`: Invalid value for field 'resource.timeoutSec': '5'. TimeoutSec should be less than checkIntervalSec
       --> test.toml:62:40
        |
     62 | "health_check.check_interval" = ["6s", "4s"]
        |                                        ^^^^
        |
+       = note: the Compute API refuses this: 400 invalid
        = note: in arm `spill` with spillover_ratio = 0.25, check_interval = 4s, addresses = 100
-       = help: make it at most 4s
+       = help: make it at most 4s, the check_interval
     "#);
 }
 
@@ -190,9 +198,10 @@ fn on_the_command_line() {
      = help: did you mean `web-a`? its members: web-a, office
     ");
     insta::assert_snapshot!(overridden("health_check.check_interval", "2s"), @r"
-    error: `health_check.timeout`: timeout is 5s, longer than check_interval (2s)
+    error: `health_check.timeout`: Invalid value for field 'resource.timeoutSec': '5'. TimeoutSec should be less than checkIntervalSec
     --> test.toml, overridden by --set health_check.check_interval=2s
-     = help: make it at most 2s
+     = note: the Compute API refuses this: 400 invalid
+     = help: make it at most 2s, the check_interval
     ");
     insta::assert_snapshot!(overridden("arms.stay.set.\"server.workers\"", "0"), @r#"
     error: `server.workers` can't be 0

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::super::bounded::{Name, Span, Whole};
 use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
+use super::backend_service::ServiceProtocol;
 use super::zone_id;
 use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
 use crate::lb::packet::Protocol;
@@ -30,6 +31,14 @@ pub(super) struct Client {
     zone: Option<String>,
     /// The region of a VM elsewhere.
     region: Option<Name>,
+    /// The protocol that it speaks. Default: TCP, or UDP where the load balancer takes nothing else.
+    protocol: Option<Protocol>,
+    /// The share of its UDP requests that are sent in fragments. Default: 0.0.
+    #[serde(default)]
+    fragmented: Ratio,
+    /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop. Default: 1.
+    #[serde(default = "Client::destinations")]
+    destinations: Whole<1, 1000>,
     /// Distinct client IPs. Default: 200.
     #[serde(default = "Client::addresses")]
     addresses: Whole<1, 16_777_216>,
@@ -52,6 +61,10 @@ pub(super) struct Client {
 impl Client {
     fn addresses() -> Whole<1, 16_777_216> {
         Whole::new(200)
+    }
+
+    fn destinations() -> Whole<1, 1000> {
+        Whole::new(1)
     }
 
     fn connect_timeout() -> Span {
@@ -79,6 +92,8 @@ enum ClientKind {
     Interconnect,
     /// A host of the internet.
     Internet,
+    /// A consumer of the published service that the load balancer produces.
+    PrivateServiceConnect,
 }
 
 impl ClientKind {
@@ -89,6 +104,32 @@ impl ClientKind {
             Self::Vpn => "vpn",
             Self::Interconnect => "interconnect",
             Self::Internet => "internet",
+            Self::PrivateServiceConnect => "private_service_connect",
+        }
+    }
+}
+
+/// What clients send to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Front {
+    /// An internal load balancer that takes this protocol.
+    Internal(ServiceProtocol),
+    /// An external one by backend service.
+    External(ServiceProtocol),
+    /// An external one by target pool.
+    TargetPool,
+}
+
+impl Front {
+    /// The protocols that it takes, the default of clients first (XBS-3, TPA-2).
+    fn protocols(self) -> &'static [Protocol] {
+        use Protocol::{Esp, Gre, Icmp, Tcp, Udp};
+        match self {
+            Self::Internal(ServiceProtocol::Tcp) | Self::External(ServiceProtocol::Tcp) => &[Tcp],
+            Self::Internal(ServiceProtocol::Udp) | Self::External(ServiceProtocol::Udp) => &[Udp],
+            Self::Internal(ServiceProtocol::Unspecified) => &Protocol::ALL,
+            Self::External(ServiceProtocol::Unspecified) => &[Tcp, Udp, Esp, Gre, Icmp],
+            Self::TargetPool => &[Tcp, Udp],
         }
     }
 }
@@ -101,6 +142,7 @@ pub(super) fn clients(
     written: &[Client],
     region: &str,
     zones: &IdVec<ZoneId, String>,
+    front: Front,
 ) -> Result<Clients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
@@ -118,24 +160,24 @@ pub(super) fn clients(
     let mut clients = IdVec::default();
     for (index, client) in written.iter().enumerate() {
         let path = list().member(index);
-        let (origin, place_name) = client.whereabouts(region, zones, &path)?;
+        let (origin, place_name) = client.whereabouts(region, zones, front, &path)?;
         let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
         let outside = || Place { name: place_name.to_owned(), zone: None };
         let place = known.unwrap_or_else(|| places.push(outside()));
-        clients.push(client.group(place, origin));
+        clients.push(client.group(place, origin, client.protocol(front, &path)?));
     }
     Ok((places, clients))
 }
 
 impl Client {
-    fn group(&self, place: PlaceId, origin: Origin) -> ClientGroup {
+    fn group(&self, place: PlaceId, origin: Origin, protocol: Protocol) -> ClientGroup {
         ClientGroup {
             name: self.name.as_str().to_owned(),
             place,
             origin,
-            protocol: Protocol::Tcp,
-            fragmented: Ratio::ZERO,
-            destinations: NonZeroU32::MIN,
+            protocol,
+            fragmented: self.fragmented,
+            destinations: NonZeroU32::new(self.destinations.get()).unwrap_or(NonZeroU32::MIN),
             addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
             arrivals: self.arrivals,
             connection: self.connection.clone(),
@@ -145,21 +187,61 @@ impl Client {
         }
     }
 
+    /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.
+    fn protocol(&self, front: Front, path: &KeyPath) -> Result<Protocol, Problem> {
+        let at = |key| path.clone().key(key);
+        let is_next_hop = self.destinations.get() > 1;
+        match front {
+            Front::External(_) | Front::TargetPool if is_next_hop => {
+                let help = "only internal load balancers are next hops; leave it out";
+                return Err(Problem::that(at("destinations"), "needs a next hop", help));
+            }
+            Front::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
+                let what = "makes the load balancer a next hop, and one of protocol L3_DEFAULT drops everything then";
+                let help =
+                    "write backend_service.protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
+                return Err(Problem::that(at("destinations"), what, help));
+            }
+            _ => {}
+        }
+        // A next hop forwards everything (NHOP-1).
+        let taken = if is_next_hop { &Protocol::ALL } else { front.protocols() };
+        let protocol = self.protocol.unwrap_or(front.protocols()[0]);
+        if !taken.contains(&protocol) {
+            let names: Vec<&str> = taken.iter().map(|protocol| protocol.name()).collect();
+            let what = format!("is {}, which the load balancer does not take", protocol.name());
+            return Err(Problem::that(at("protocol"), what, format!("write {}", names.join(", "))));
+        }
+        if !self.fragmented.is_zero() && protocol != Protocol::Udp {
+            let what = format!("has no meaning for {}", protocol.name());
+            return Err(Problem::that(at("fragmented"), what, "leave it out, or write protocol = \"UDP\""));
+        }
+        Ok(protocol)
+    }
+
     /// How the load balancer sees its packets, and the name of its place.
     fn whereabouts<'a>(
         &'a self,
         region: &str,
         zones: &IdVec<ZoneId, String>,
+        front: Front,
         path: &KeyPath,
     ) -> Result<(Origin, &'a str), Problem> {
         let at = |key| path.clone().key(key);
         let kind = self.kind.name();
         match (self.kind, &self.zone, &self.region) {
-            (ClientKind::Internet, _, _) => Err(Problem::that(
+            (ClientKind::Internet, _, _) if matches!(front, Front::Internal(_)) => Err(Problem::that(
                 at("kind"),
                 "can't be \"internet\": the internet does not reach an internal load balancer",
                 "write vm, vpn or interconnect",
             )),
+            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, Front::Internal(_)) => {
+                Err(Problem::that(
+                    at("kind"),
+                    "can't be \"private_service_connect\": only internal load balancers are published so",
+                    "write vm, vpn, interconnect or internet",
+                ))
+            }
             (ClientKind::Vm, Some(zone), None) => {
                 Ok((Origin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
             }
@@ -174,7 +256,9 @@ impl Client {
                 Err(Problem::that(path.clone(), "has no `zone`", help))
             }
             (ClientKind::Vpn | ClientKind::Interconnect, None, None) => Ok((Origin::Hybrid, kind)),
-            (ClientKind::Vpn | ClientKind::Interconnect, zone, _) => {
+            (ClientKind::Internet, None, None) => Ok((Origin::Internet, kind)),
+            (ClientKind::PrivateServiceConnect, None, None) => Ok((Origin::PrivateServiceConnect, kind)),
+            (_, zone, _) => {
                 let key = if zone.is_some() { "zone" } else { "region" };
                 let help = format!("leave `{key}` out, or write kind = \"vm\"");
                 Err(Problem::that(at(key), format_args!("has no meaning for a client of kind {kind}"), help))

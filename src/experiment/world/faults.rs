@@ -7,8 +7,9 @@ use serde::Deserialize;
 use super::super::bounded::Span;
 use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
-use super::backends::Backends;
-use super::zone_id;
+use super::groups::Backends;
+use super::operations::History;
+use super::{before_the_end, zone_id};
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
 use crate::sim::scenario::{BackendSpec, FailureMode, Fault, Timing};
@@ -48,26 +49,28 @@ fn everything() -> Ratio {
     Ratio::new(1.0).expect("one is a ratio")
 }
 
+/// What faults can strike.
+pub(super) struct Victims<'a> {
+    pub(super) zones: &'a IdVec<ZoneId, String>,
+    pub(super) backends: &'a Backends,
+    pub(super) history: &'a History,
+    /// How long they serve beyond their removal.
+    pub(super) draining_timeout: SimDuration,
+}
+
 /// The faults that `written` describes.
 pub(super) fn faults(
     written: &[WrittenFault],
     timing: &Timing,
-    zones: &IdVec<ZoneId, String>,
-    backends: &Backends,
+    victims: &Victims<'_>,
 ) -> Result<Vec<Fault>, Problem> {
     let faults = written.iter().enumerate().map(|(index, fault)| {
         let path = KeyPath::to("faults").member(index);
-        let at = SimTime::ZERO + fault.at;
-        if at >= timing.window_end() {
-            let end = timing.window_end() - SimTime::ZERO;
-            let what = format!("is {}, but the measured window ends at {end}", fault.at);
-            let help = "write an earlier time, on the clock that starts with the warm-up";
-            return Err(Problem::that(path.key("at"), what, help));
-        }
+        let at = before_the_end(fault.at, timing, &path)?;
         Ok(Fault {
             at,
             duration: fault.duration.map(Span::get),
-            targets: fault.target.members(zones, backends, path.key("target"))?,
+            targets: fault.target.members(at, victims, path.key("target"))?,
             fraction: fault.target.fraction,
             mode: fault.kind,
         })
@@ -75,29 +78,44 @@ pub(super) fn faults(
     faults.collect()
 }
 
+impl Victims<'_> {
+    /// The backends running at time `at` that are such as `is_wanted` says.
+    fn such(&self, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
+        let running = self.history.running(at, self.draining_timeout);
+        let (_, backends) = self.backends;
+        backends
+            .pairs()
+            .filter(|(id, spec)| is_wanted(spec) && running.contains(id))
+            .map(|(id, _)| id)
+            .collect()
+    }
+}
+
 impl FaultTarget {
-    /// The backends that it means; at least one.
-    fn members(
-        &self,
-        zones: &IdVec<ZoneId, String>,
-        (groups, backends): &Backends,
-        path: KeyPath,
-    ) -> Result<Vec<BackendId>, Problem> {
+    /// The backends that it means at time `at`; at least one.
+    fn members(&self, at: SimTime, victims: &Victims<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
+        let (groups, backends) = victims.backends;
         match (&self.zone, &self.group, &self.backends) {
             (Some(zone), None, None) => {
-                let id = zone_id(zones, zone, &path.clone().key("zone"))?;
-                let members = such(backends, |spec| spec.zone == id);
+                let id = zone_id(victims.zones, zone, &path.clone().key("zone"))?;
+                let members = victims.such(at, |spec| spec.zone == id);
                 if members.is_empty() {
-                    let what = format!("is {zone:?}, where no backend is");
+                    let what = format!("is {zone:?}, where no backend is at that time");
                     return Err(Problem::that(path.key("zone"), what, "name a zone that has backends"));
                 }
                 Ok(members)
             }
             (None, Some(name), None) => {
+                let path = path.key("group");
                 let id = groups.pairs().find(|(_, group)| group.name == *name).map(|(id, _)| id);
                 let known = groups.iter().map(|group| group.name.as_str());
-                let id = id.ok_or_else(|| Problem::unknown_name(path.key("group"), name, "groups", known))?;
-                Ok(such(backends, |spec| spec.group == id))
+                let id = id.ok_or_else(|| Problem::unknown_name(path.clone(), name, "groups", known))?;
+                let members = victims.such(at, |spec| spec.group == id);
+                if members.is_empty() {
+                    let what = format!("is {name:?}, which has no members at that time");
+                    return Err(Problem::that(path, what, "name a group that has members"));
+                }
+                Ok(members)
             }
             (None, None, Some(names)) => named(backends, names, path.key("backends")),
             (None, None, None) => {
@@ -111,10 +129,6 @@ impl FaultTarget {
             )),
         }
     }
-}
-
-fn such(backends: &IdVec<BackendId, BackendSpec>, wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
-    backends.pairs().filter(|(_, spec)| wanted(spec)).map(|(id, _)| id).collect()
 }
 
 fn named(

@@ -25,6 +25,8 @@ pub(in super::super) struct Network {
     other_region_rtt: Distribution<SimDuration>,
     /// Through a VPN tunnel or an Interconnect attachment. Default: 12 ms.
     hybrid_rtt: Distribution<SimDuration>,
+    /// From the internet. Default: 30 ms.
+    internet_rtt: Distribution<SimDuration>,
     /// Pairs of zones with round-trip times of their own. Default: none.
     #[serde(skip_serializing)]
     links: Vec<Link>,
@@ -41,6 +43,7 @@ impl Default for Network {
             cross_zone_rtt: lognormal(190, 0.35),
             other_region_rtt: Distribution::constant(SimDuration::from_millis(30)),
             hybrid_rtt: Distribution::constant(SimDuration::from_millis(12)),
+            internet_rtt: Distribution::constant(SimDuration::from_millis(30)),
             links: Vec::new(),
         }
     }
@@ -70,11 +73,14 @@ impl Network {
             let usual = if a == b { &self.same_zone_rtt } else { &self.cross_zone_rtt };
             link.map_or(usual, |(_, rtt)| rtt).clone()
         };
-        let from_outside = |place| {
-            let is_hybrid =
-                clients.iter().any(|group| group.place == place && group.origin == Origin::Hybrid);
-            if is_hybrid { self.hybrid_rtt.clone() } else { self.other_region_rtt.clone() }
-        };
+        let from_outside =
+            |place| match clients.iter().find(|group| group.place == place).map(|group| group.origin) {
+                Some(Origin::Hybrid) => self.hybrid_rtt.clone(),
+                Some(Origin::Internet) => self.internet_rtt.clone(),
+                // A consumer of a published service is in the same region, in a zone that nobody knows.
+                Some(Origin::PrivateServiceConnect) => self.cross_zone_rtt.clone(),
+                Some(Origin::OtherRegion | Origin::Zone(_)) | None => self.other_region_rtt.clone(),
+            };
         let row = |(id, place): (PlaceId, &Place)| match place.zone {
             Some(zone) => zones.ids().map(|other| between(zone, other)).collect(),
             None => zones.ids().map(|_| from_outside(id)).collect(),

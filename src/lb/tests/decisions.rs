@@ -180,6 +180,7 @@ fn z1_to_z24_and_f1_to_f19_modified_eligible_backends() {
             zonal_affinity: affinity(option, ratio),
             allow_global_access: true,
             spec_version: SpecVersion::Ga2026,
+            inspected: false,
         };
         let decision = decide(&roster, &policy, origin(client));
         assert_eq!(kind_code(decision.kind), kind, "{id}");
@@ -356,6 +357,7 @@ impl Case {
             },
             allow_global_access: self.global_access,
             spec_version: SpecVersion::Ga2026,
+            inspected: false,
         }
     }
 

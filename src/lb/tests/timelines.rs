@@ -7,7 +7,7 @@ use crate::lb::eligibility::{Eligibility, FailoverPolicy};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
 use crate::lb::ratio::Ratio;
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
-use crate::lb::zonal_affinity::{Origin, ZonalAffinity};
+use crate::lb::zonal_affinity::{Origin, Policy, ZonalAffinity};
 use crate::lb::{LoadBalancer, Settings, Verdict};
 use crate::time::{SimDuration, SimTime};
 
@@ -316,8 +316,18 @@ fn tpa_2_later_fragments_without_affinity_are_dropped() {
 
 #[test]
 fn zon_2_network_security_integration_drops_every_packet() {
-    let mut world =
-        World::new(Protocol::Tcp, Settings { drop_everything: true, ..Settings::default() }, false);
-    assert_eq!(world.send(0.0, 1, PacketKind::Syn), Verdict::Dropped);
-    assert_eq!(world.send(1.0, 1, PacketKind::Data), Verdict::Dropped);
+    let inspected = |zonal_affinity| Settings {
+        policy: Policy { inspected: true, zonal_affinity, ..Policy::default() },
+        ..Settings::default()
+    };
+    let mut world = World::new(Protocol::Tcp, inspected(ZonalAffinity::Disabled), false);
+    let first = world.syn(0.0, 1);
+    assert_eq!(world.data(1.0, 1), first, "without zonal affinity nothing is dropped");
+    for affinity in [ZonalAffinity::StayWithinZone, ZonalAffinity::SpillCrossZone(Ratio::ZERO)] {
+        world.balancer.configure(at(2.0), inspected(affinity));
+        assert_eq!(world.send(2.0, 1, PacketKind::Data), Verdict::Dropped, "open connections too");
+        assert_eq!(world.send(2.0, 2, PacketKind::Syn), Verdict::Dropped);
+    }
+    world.balancer.configure(at(3.0), inspected(ZonalAffinity::Disabled));
+    assert_eq!(world.data(3.0, 1), first, "its entry is still there");
 }

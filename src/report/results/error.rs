@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// A file is missing or not readable.
-    #[error("{}: {source}; is this a results folder?", path.display())]
+    #[error("can't read {}; is this a results folder?", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum ResultsError {
         found: String,
     },
     /// `manifest.json` is not JSON.
-    #[error("{}: {source}", path.display())]
+    #[error("can't read {}", path.display())]
     Json {
         /// The file.
         path: PathBuf,

@@ -21,6 +21,11 @@ pub fn read<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
     Table::open(&dir.join(R::FILE))?.read(R::from_row)
 }
 
+/// The same, of a file that may be left out of a folder to save space: then it has no rows, and its charts are not drawn.
+pub fn read_if_there<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
+    if dir.join(R::FILE).exists() { read(dir) } else { Ok(Vec::new()) }
+}
+
 macro_rules! file_rows {
     ($(
         $(#[$doc:meta])*

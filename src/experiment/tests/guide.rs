@@ -1,0 +1,56 @@
+//! The guide in `docs/settings.md`: its examples are right, and it leaves out no open point and no verb.
+
+use super::{POOLS, SMALL, parse, scenario};
+use crate::experiment::control_plane::Verb;
+use crate::experiment::reader::names_of;
+
+const GUIDE: &str = include_str!("../../../docs/settings.md");
+
+/// The TOML of the guide, block by block.
+fn blocks() -> Vec<&'static str> {
+    let starts = GUIDE.split("```toml\n").skip(1);
+    starts.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn examples_are_accepted() {
+    let [service, pools] = blocks()[..] else { panic!("two examples") };
+    let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
+        .replace("duration = \"10m\"", "duration = \"30m\"")
+        .replace("size = 2", "size = 4");
+    assert_eq!(scenario(&format!("{service}{base}")).operations.len(), 9);
+    assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
+}
+
+#[test]
+fn every_verb_has_an_example() {
+    for verb in names_of::<Verb>() {
+        assert!(blocks().iter().any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
+    }
+}
+
+#[test]
+fn every_open_point_has_its_row() {
+    for number in 1..=21 {
+        assert_eq!(GUIDE.matches(&format!("\n| O{number} |")).count(), 1, "O{number}");
+    }
+}
+
+#[test]
+fn keys_of_open_points_exist() {
+    let experiment = parse(SMALL).unwrap();
+    let all = experiment.document().to_owned();
+    for (table, key, value) in [
+        ("semantics", "failover_drain", "\"300s\""),
+        ("semantics", "zonal_affinity_text", "\"PREVIEW_2025\""),
+        ("semantics", "portless_fragments", "\"forward\""),
+        ("health_check", "initial_state", "\"HEALTHY\""),
+        ("health_check", "propagation_delay", "\"3s\""),
+        ("health_check", "probers", "{ count = 3, verdict = \"majority\" }"),
+        ("backend_service", "maglev_table_size", "251"),
+        ("backend_service", "network_security_integration", "\"NONE\""),
+    ] {
+        assert!(GUIDE.contains(&format!("`{table}.{key}`")), "{table}.{key}");
+        super::parse_with(&all, &super::set(&[(&format!("{table}.{key}"), value)])).unwrap();
+    }
+}

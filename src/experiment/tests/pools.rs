@@ -1,0 +1,210 @@
+//! Target pools, external load balancers, and the settings of every kind of load balancer.
+
+use super::{POOLS, SMALL, changed, parse, scenario};
+use crate::ids::{BackendId, ClientId, Id, PlaceId, ZoneId};
+use crate::lb::affinity::SessionAffinity;
+use crate::lb::backend::Role;
+use crate::lb::eligibility::Eligibility;
+use crate::lb::packet::Protocol;
+use crate::lb::ratio::Ratio;
+use crate::lb::selection::{SelectionHash, TableSize};
+use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
+use crate::lb::weight::WeightState;
+use crate::lb::zonal_affinity::{Origin, ZonalAffinity};
+use crate::random::Distribution;
+use crate::sim::scenario::Scenario;
+use crate::time::SimDuration;
+
+/// Name, zone, role, whether configured, whether checked.
+type Row = (String, usize, Role, bool, bool);
+
+fn rows(scenario: &Scenario) -> Vec<Row> {
+    let backends = scenario.backends.iter();
+    backends
+        .map(|spec| (spec.name.clone(), spec.zone.index(), spec.role, spec.configured, spec.checked))
+        .collect()
+}
+
+fn row(name: &str, zone: usize, role: Role, configured: bool, checked: bool) -> Row {
+    (name.to_owned(), zone, role, configured, checked)
+}
+
+#[test]
+fn a_target_pool_and_its_backup() {
+    let scenario = scenario(POOLS);
+    assert_eq!(
+        rows(&scenario),
+        [
+            row("web-1", 0, Role::Primary, true, true),
+            row("web-2", 0, Role::Primary, true, true),
+            row("web-3", 0, Role::Primary, true, true),
+            row("reserve-1", 1, Role::Failover, true, false),
+            row("reserve-2", 0, Role::Failover, true, false),
+        ],
+        "one level only: the backup's backup is no backend"
+    );
+    let settings = scenario.balancer;
+    let failover_ratio = Some(Ratio::new(0.5).unwrap());
+    assert_eq!(settings.policy.eligibility, Eligibility::TargetPool { failover_ratio });
+    assert_eq!(settings.policy.zonal_affinity, ZonalAffinity::Disabled);
+    assert!(settings.policy.allow_global_access);
+    assert_eq!(settings.session_affinity, SessionAffinity::ClientIp);
+    assert_eq!(settings.tracking, TrackingPolicy::new(Tracker::TargetPool));
+    assert_eq!(settings.hash, SelectionHash::Maglev(TableSize::try_from(251).unwrap()));
+    assert!(!settings.weighted && settings.drop_portless_fragments && !settings.policy.drops_everything());
+    let client = &scenario.clients[ClientId::from_index(0)];
+    assert_eq!((client.origin, client.protocol), (Origin::Internet, Protocol::Tcp));
+    let place = PlaceId::from_index(2);
+    assert_eq!((client.place, scenario.places[place].name.as_str()), (place, "internet"));
+    let rtt = &scenario.round_trips[place][ZoneId::from_index(0)];
+    assert_eq!(*rtt, Distribution::constant(SimDuration::from_millis(30)));
+}
+
+#[test]
+fn tpf_1_a_backup_needs_a_pool_and_a_ratio() {
+    let eligibility = |old: &str, new: &str| {
+        let scenario = scenario(&POOLS.replace(old, new));
+        let failovers =
+            scenario.backends.iter().filter(|spec| spec.role == Role::Failover && spec.configured);
+        (scenario.balancer.policy.eligibility, failovers.count())
+    };
+    let off = Eligibility::TargetPool { failover_ratio: None };
+    assert_eq!(eligibility("failover_ratio = 0.5\n", ""), (off, 2), "the pool stands by in vain");
+    let both = "failover_ratio = 0.5\nbackup_pool = \"spare\"\n";
+    assert_eq!(eligibility(both, ""), (off, 0));
+    let zero = Eligibility::TargetPool { failover_ratio: Some(Ratio::ZERO) };
+    assert_eq!(eligibility("failover_ratio = 0.5", "failover_ratio = 0.0"), (zero, 2));
+}
+
+#[test]
+fn pools_may_be_empty_and_without_anything() {
+    let text = r#"
+        name = "least"
+        region = { name = "us-central1", zones = ["us-central1-a"] }
+        forwarding_rule = { target = "www" }
+        target_pools = [{ name = "www" }]
+        clients = [{ name = "web", kind = "vpn", arrivals = { poisson = { rate = 1 } } }]
+    "#;
+    let least = scenario(text);
+    assert_eq!((least.backends.len(), least.groups.len()), (0, 0));
+    assert_eq!(least.balancer.hash, SelectionHash::Maglev(TableSize::default()));
+    let defaults = text
+        .replace("target = \"www\"", "target = \"www\", name = \"rule\", maglev_table_size = 65537")
+        .replace(
+            "name = \"www\"",
+            "name = \"www\", session_affinity = \"NONE\", health_checks = [], instances = []",
+        );
+    assert_eq!(scenario(&defaults), least);
+    let added = "operations = [{ at = \"5m\", do = \"add_instances\", group = \"late\", count = 1 }]\n";
+    let late = "name = \"www\", instances = [{ name = \"late\", zone = \"us-central1-a\", size = 0 }]";
+    let grown = scenario(&format!("{}{added}", text.replace("name = \"www\"", late)));
+    assert_eq!(rows(&grown), [row("late-1", 0, Role::Primary, false, false)]);
+}
+
+#[test]
+fn pools_and_their_instances_have_paths() {
+    let arms = r#"
+[[arms]]
+name = "more"
+[arms.set]
+"target_pools.www.failover_ratio" = 1.0
+"target_pools.www.instances.web.size" = 1
+"target_pools.spare.health_checks" = ["default"]
+"semantics.portless_fragments" = "forward"
+"forwarding_rule.maglev_table_size" = 65537
+"health_check.type" = "HTTP"
+"#;
+    let scenario = scenario(&format!("{POOLS}{arms}"));
+    assert_eq!(
+        rows(&scenario)[0..2],
+        [row("web-1", 0, Role::Primary, true, true), row("reserve-1", 1, Role::Failover, true, true)]
+    );
+    assert!(!scenario.balancer.drop_portless_fragments);
+    assert_eq!(scenario.balancer.hash, SelectionHash::Maglev(TableSize::default()));
+}
+
+#[test]
+fn an_external_backend_service() {
+    let keys = "load_balancing_scheme = \"EXTERNAL\"\nprotocol = \"UDP\"\nsession_affinity = \"CLIENT_IP_PROTO\"\n\
+                locality_lb_policy = \"WEIGHTED_MAGLEV\"\nmaglev_table_size = 251\nallow_global_access = false\n\
+                connection_tracking_policy = { tracking_mode = \"PER_SESSION\", idle_timeout = \"60s\" }";
+    let zonal = "zonal_affinity = { spillover = \"SPILL_CROSS_ZONE\", spillover_ratio = 0.5 }";
+    let text = changed(zonal, keys)
+        .replace("size = 2\n", "size = 2\nweight = 3\n")
+        .replace("size = 3\n", "size = 3\nweight = \"missing\"\n")
+        .replace("[health_check]", "[health_check]\ntype = \"HTTP2\"")
+        .replace("kind = \"vpn\"", "kind = \"vpn\"\nfragmented = 0.25");
+    let scenario = scenario(&text[..text.find("[[arms]]").unwrap()]);
+    let settings = scenario.balancer;
+    let tracking =
+        TrackingPolicy { mode: TrackingMode::PerSession, ..TrackingPolicy::new(Tracker::External) };
+    assert_eq!((settings.tracking, settings.weighted), (tracking, true));
+    assert_eq!(settings.hash, SelectionHash::Maglev(TableSize::try_from(251).unwrap()));
+    assert_eq!(settings.session_affinity, SessionAffinity::ClientIpProto);
+    assert!(settings.policy.allow_global_access, "an external load balancer is reached from everywhere");
+    let weights: Vec<WeightState> = scenario.groups.iter().map(|group| group.weight).collect();
+    assert_eq!(weights, [WeightState::Valid(3.0), WeightState::Missing]);
+    let protocols: Vec<_> =
+        scenario.clients.iter().map(|client| (client.protocol, client.fragmented.value())).collect();
+    assert_eq!(protocols, [(Protocol::Udp, 0.0), (Protocol::Udp, 0.25)]);
+}
+
+#[test]
+fn every_setting_of_an_internal_backend_service() {
+    let keys = "[backend_service]\nsession_affinity = \"CLIENT_IP_NO_DESTINATION\"\n\
+                connection_tracking_policy = { tracking_mode = \"PER_SESSION\", idle_timeout = \"16h\", \
+                connection_persistence_on_unhealthy_backends = \"NEVER_PERSIST\" }\n\
+                connection_draining.draining_timeout = \"1h\"\nnetwork_security_integration = \"IN_BAND\"\n\
+                locality_lb_policy = \"WEIGHTED_GCP_RENDEZVOUS\"\n";
+    let text = changed("[backend_service]\n", keys).replace(
+        "kind = \"vpn\"",
+        "kind = \"private_service_connect\"\nprotocol = \"GRE\"\ndestinations = 1000",
+    );
+    let experiment = parse(&text).unwrap();
+    let scenario = experiment.scenario(&experiment.cells()[0]);
+    let settings = scenario.balancer;
+    assert_eq!(settings.session_affinity, SessionAffinity::ClientIpNoDestination);
+    let tracking = TrackingPolicy {
+        mode: TrackingMode::PerSession,
+        persistence: Persistence::NeverPersist,
+        idle_timeout: SimDuration::from_secs(57_600),
+        ..TrackingPolicy::new(Tracker::Internal)
+    };
+    assert_eq!(settings.tracking, tracking);
+    assert_eq!(settings.draining_timeout, SimDuration::from_secs(3600));
+    assert!(settings.policy.drops_everything(), "inspected, and zonal affinity is on");
+    assert!(settings.weighted && settings.hash == SelectionHash::Rendezvous);
+    let consumer = &scenario.clients[ClientId::from_index(1)];
+    assert_eq!((consumer.origin, consumer.protocol), (Origin::PrivateServiceConnect, Protocol::Gre));
+    assert_eq!(consumer.destinations.get(), 1000, "a next hop forwards all protocols");
+    assert_eq!(scenario.places[consumer.place].name, "private_service_connect");
+    let rtt = |place| &scenario.round_trips[place][ZoneId::from_index(1)];
+    assert_eq!(rtt(consumer.place), rtt(PlaceId::from_index(0)), "as from another zone");
+    let disabled = text.replace("\"SPILL_CROSS_ZONE\"", "\"DISABLED\"");
+    let off = parse(&disabled).unwrap();
+    assert!(!off.scenario(&off.cells()[0]).balancer.policy.drops_everything());
+}
+
+#[test]
+fn what_is_always_right_to_write() {
+    for keys in [
+        "connection_tracking_policy = { idle_timeout = \"600s\" }",
+        "connection_tracking_policy = { connection_persistence_on_unhealthy_backends = \"ALWAYS_PERSIST\" }",
+        "protocol = \"UNSPECIFIED\"",
+        "failover_policy = { disable_connection_drain_on_failover = true }",
+        "timeout_sec = 86400",
+    ] {
+        parse(&changed("[backend_service]", &format!("[backend_service]\n{keys}"))).unwrap();
+    }
+    for kind in ["TCP", "SSL", "HTTP", "HTTPS", "HTTP2", "GRPC", "GRPC_WITH_TLS"] {
+        let text = changed("[health_check]", &format!("[health_check]\ntype = \"{kind}\""));
+        assert_eq!(scenario(&text), scenario(SMALL), "all probe alike: {kind}");
+    }
+}
+
+#[test]
+fn instances_of_pools_can_be_struck_by_the_name_of_their_group() {
+    let fault = "[[faults]]\nat = \"2m\"\ntarget = { group = \"reserve\" }\n";
+    let scenario = scenario(&format!("{POOLS}{fault}"));
+    assert_eq!(scenario.faults[0].targets, [3, 4].map(BackendId::from_index));
+}

@@ -1,0 +1,201 @@
+//! Groups of backends, in `[[backend_service.backends]]` and `[[target_pools.instances]]`, and `[server]`: who serves,
+//! where and how.
+
+use std::fmt;
+
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::super::bounded::ResourceName;
+use super::super::control_plane::Instances;
+use super::super::path::KeyPath;
+use super::super::problem::{Problem, distinct};
+use super::zone_id;
+use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
+use crate::lb::MAX_BACKENDS;
+use crate::lb::backend::Role;
+use crate::lb::weight::WeightState;
+use crate::random::Distribution;
+use crate::sim::scenario::{BackendSpec, Failures, Group, Server, Workers};
+use crate::time::SimDuration;
+
+/// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ServerKeys {
+    workers: Option<Workers>,
+    queue_limit: Option<u32>,
+    service_time: Option<Distribution<SimDuration>>,
+    failures: Option<Failures>,
+}
+
+impl ServerKeys {
+    /// The server that is like `base` but for the keys that are written here.
+    pub(super) fn over(self, base: Server) -> Server {
+        Server {
+            workers: self.workers.unwrap_or(base.workers),
+            queue_limit: self.queue_limit.unwrap_or(base.queue_limit),
+            service_time: self.service_time.unwrap_or(base.service_time),
+            failures: self.failures.or(base.failures),
+        }
+    }
+}
+
+/// What backends say of their weight when a health check succeeds. Default: 1.0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Weight(WeightState);
+
+impl Weight {
+    /// What a backend reports that says nothing special.
+    pub(super) const ONE: Self = Self(WeightState::Valid(1.0));
+
+    /// What the load balancer makes of it.
+    pub(super) fn get(self) -> WeightState {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Weight {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl Visitor<'_> for Written {
+            type Value = Weight;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a weight of 0.0 or more, \"missing\" or \"invalid\"")
+            }
+            fn visit_f64<E: Error>(self, weight: f64) -> Result<Weight, E> {
+                if weight >= 0.0 && weight.is_finite() {
+                    return Ok(Weight(WeightState::Valid(weight)));
+                }
+                Err(E::invalid_value(Unexpected::Float(weight), &self))
+            }
+            fn visit_i64<E: Error>(self, weight: i64) -> Result<Weight, E> {
+                match u32::try_from(weight) {
+                    Ok(weight) => self.visit_f64(f64::from(weight)),
+                    Err(_) => Err(E::invalid_value(Unexpected::Signed(weight), &self)),
+                }
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Weight, E> {
+                match text {
+                    "missing" => Ok(Weight(WeightState::Missing)),
+                    "invalid" => Ok(Weight(WeightState::Invalid)),
+                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
+/// A group with what its load balancer makes of it.
+#[derive(Debug)]
+pub(super) struct GroupPlan<'a> {
+    pub(super) name: &'a str,
+    /// Where its name stands.
+    pub(super) place: KeyPath,
+    /// The zones that members are dealt out to in turn; at least one.
+    pub(super) zones: Vec<ZoneId>,
+    /// How many members it has at first, and how many are added later.
+    pub(super) size: u32,
+    pub(super) added: u32,
+    pub(super) server: Server,
+    pub(super) weight: Weight,
+    pub(super) standing: Standing,
+}
+
+/// What a group is to its load balancer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    /// The pool that it is in, if there are pools.
+    pub(super) pool: Option<usize>,
+    /// Whether it ever gets traffic.
+    pub(super) is_ever_served: bool,
+    /// Its role, if it gets traffic from the beginning.
+    pub(super) role: Option<Role>,
+    /// Whether a health check judges it.
+    pub(super) checked: bool,
+}
+
+/// The groups, and their members one group after the other.
+pub(super) type Backends = (IdVec<GroupId, Group>, IdVec<BackendId, BackendSpec>);
+
+/// The backends that `plans` describe, which stand in the list at `list`, and the groups as the control plane has them.
+pub(super) fn establish(
+    plans: &[GroupPlan<'_>],
+    list: &KeyPath,
+) -> Result<(Backends, Vec<Instances>), Problem> {
+    let names: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
+    distinct(&names, |index| plans[index].place.clone())?;
+    let ever = |plan: &GroupPlan<'_>| u64::from(plan.size) + u64::from(plan.added);
+    let total: u64 = plans.iter().map(ever).sum();
+    if total > MAX_BACKENDS as u64 {
+        let what = format!("has {total} members, those included that are added later");
+        return Err(Problem::that(list.clone(), what, format!("write at most {MAX_BACKENDS}")));
+    }
+    let (mut groups, mut backends, mut instances) = (IdVec::default(), IdVec::default(), Vec::new());
+    for plan in plans {
+        let name = plan.name.to_owned();
+        let last = format!("{name}-{}", ever(plan));
+        if last.len() > ResourceName::LONGEST {
+            let what = format!("has members with names as long as {last:?}");
+            let help =
+                format!("shorten it: instances have names of at most {} characters", ResourceName::LONGEST);
+            return Err(Problem::that(plan.place.clone(), what, help));
+        }
+        let mut ids = Vec::new();
+        if plan.standing.is_ever_served {
+            let Standing { role, checked, .. } = plan.standing;
+            let group = groups.push(Group {
+                name: name.clone(),
+                server: plan.server.clone(),
+                weight: plan.weight.get(),
+            });
+            for (number, zone) in (1..=ever(plan)).zip(plan.zones.iter().cycle()) {
+                ids.push(backends.push(BackendSpec {
+                    name: format!("{name}-{number}"),
+                    group,
+                    zone: *zone,
+                    role: role.unwrap_or(Role::Failover),
+                    configured: role.is_some() && number <= u64::from(plan.size),
+                    checked,
+                }));
+            }
+        }
+        instances.push(Instances::new(&name, plan.zones.clone(), plan.standing.pool, plan.size, ids));
+    }
+    Ok(((groups, backends), instances))
+}
+
+/// The zones that the members of a group at `path` are dealt out to; at least one.
+pub(super) fn zones_of(
+    zone: Option<&str>,
+    several: Option<&[String]>,
+    zones: &IdVec<ZoneId, String>,
+    path: &KeyPath,
+) -> Result<Vec<ZoneId>, Problem> {
+    match (zone, several) {
+        (Some(zone), None) => Ok(vec![zone_id(zones, zone, &path.clone().key("zone"))?]),
+        (None, Some(names)) if !names.is_empty() => {
+            let path = path.clone().key("zones");
+            distinct(names, |index| path.clone().member(index))?;
+            let ids = names.iter().enumerate();
+            ids.map(|(index, name)| zone_id(zones, name, &path.clone().member(index))).collect()
+        }
+        (None, Some(_)) => {
+            Err(Problem::that(path.clone().key("zones"), "is empty", "name at least one zone"))
+        }
+        (Some(_), Some(_)) => Err(Problem::that(
+            path.clone().key("zones"),
+            "stands beside `zone`",
+            "keep `zone` for a group in one zone, `zones` for one that is spread",
+        )),
+        (None, None) => Err(Problem::that(
+            path.clone(),
+            "has no `zone`",
+            format!(
+                "add zone = {:?}, or zones = [...] for a group that is spread",
+                zones[ZoneId::from_index(0)]
+            ),
+        )),
+    }
+}

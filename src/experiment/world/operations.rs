@@ -1,0 +1,105 @@
+//! `[[operations]]`: what an operator does, when.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::super::control_plane::{ControlPlane, Verb};
+use super::super::node::Node;
+use super::super::path::KeyPath;
+use super::super::problem::Problem;
+use super::super::reader::{read, read_tagged};
+use super::before_the_end;
+use super::groups::GroupPlan;
+use crate::ids::BackendId;
+use crate::sim::scenario::{Operation, Timing};
+use crate::time::{SimDuration, SimTime};
+
+/// A member of `[[operations]]`, where the other keys depend on `do`.
+pub(super) struct WrittenOperation<'a> {
+    /// When it takes effect, on the clock that starts with the warm-up.
+    at: SimDuration,
+    /// What it does.
+    pub(super) verb: Verb,
+    node: Node<'a>,
+    path: KeyPath,
+}
+
+/// Keys that every operation has.
+const COMMON: &[&str] = &["at", "do"];
+
+#[derive(Deserialize)]
+struct Head {
+    at: SimDuration,
+}
+
+/// The operations of the experiment `root`, in the order of the file.
+pub(super) fn operations(root: Node<'_>) -> Result<Vec<WrittenOperation<'_>>, Problem> {
+    let list = KeyPath::to("operations");
+    let Some(written) = root.get("operations") else {
+        return Ok(Vec::new());
+    };
+    let heads: Vec<Head> = read(written, &list)?;
+    let members = written.members().unwrap_or_default().into_iter().zip(heads).enumerate();
+    let operations = members.map(|(index, (node, Head { at }))| {
+        let path = list.clone().member(index);
+        let verb = read_tagged(node, "do", COMMON, &path).map_err(Problem::with_reason)?;
+        Ok(WrittenOperation { at, verb, node, path })
+    });
+    operations.collect()
+}
+
+/// Counts the instances that operations add to the groups of `plans`.
+pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan<'_>]) {
+    for operation in operations {
+        if let Verb::AddInstances { group, count } = &operation.verb {
+            let plan = plans.iter_mut().find(|plan| plan.name == group);
+            plan.into_iter().for_each(|plan| plan.added = plan.added.saturating_add(count.get()));
+        }
+    }
+}
+
+/// What operations do.
+pub(super) struct History {
+    /// To the load balancer, in the order of time; at equal times in the order of the file.
+    pub(super) operations: Vec<Operation>,
+    /// The backends that exist from the beginning, and from each operation on.
+    existing: Vec<(SimTime, BTreeSet<BackendId>)>,
+}
+
+impl History {
+    /// What `operations` do to the resources of `control_plane`.
+    pub(super) fn of(
+        operations: &[WrittenOperation<'_>],
+        mut control_plane: ControlPlane,
+        timing: &Timing,
+    ) -> Result<Self, Problem> {
+        let times = operations.iter().map(|operation| before_the_end(operation.at, timing, &operation.path));
+        times.collect::<Result<Vec<_>, _>>()?;
+        let mut in_time: Vec<&WrittenOperation<'_>> = operations.iter().collect();
+        in_time.sort_by_key(|operation| operation.at);
+        let mut existing = vec![(SimTime::ZERO, control_plane.backends().collect())];
+        let done = in_time.into_iter().map(|operation| {
+            let WrittenOperation { at, verb, node, path } = operation;
+            let has = |key: &str| node.get(key).is_some();
+            let changes =
+                control_plane.apply(verb).map_err(|refusal| refusal.of_operation(path, *at, has))?;
+            let at = SimTime::ZERO + *at;
+            existing.push((at, control_plane.backends().collect()));
+            Ok(Operation { at, changes })
+        });
+        Ok(Self { operations: done.collect::<Result<_, _>>()?, existing })
+    }
+
+    /// The backends that serve at time `at`, before what happens then: those that exist, and those that were removed and
+    /// drain for `draining_timeout`.
+    pub(super) fn running(&self, at: SimTime, draining_timeout: SimDuration) -> BTreeSet<BackendId> {
+        let ends = self.existing.iter().skip(1).map(|(end, _)| *end).chain([SimTime::NEVER]);
+        let states = self.existing.iter().zip(ends).enumerate();
+        let current = states.filter(|(number, ((start, _), end))| {
+            let has_begun = *number == 0 || *start < at;
+            has_begun && (*end >= at || *end + draining_timeout > at)
+        });
+        current.flat_map(|(_, ((_, backends), _))| backends.iter().copied()).collect()
+    }
+}

@@ -1,0 +1,58 @@
+//! `[semantics]`: what holds where the documents are silent, or contradict each other.
+
+use serde::Deserialize;
+
+use super::super::bounded::Span;
+use crate::lb::zonal_affinity::SpecVersion;
+use crate::time::SimDuration;
+
+/// `[semantics]`
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Semantics {
+    /// Which text decides where Preview and GA differ (ZON-9). Default: GA.
+    pub(super) zonal_affinity_text: SpecVersion,
+    /// How long entries of the old role live on after a switch of roles, unless draining is disabled (O1).
+    pub(super) failover_drain: FailoverDrain,
+    /// What a target pool with affinity NONE does with fragments that carry no ports (TPA-2).
+    pub(super) portless_fragments: PortlessFragments,
+}
+
+/// A time to drain. Default: 600 s.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "SimDuration")]
+pub(super) struct FailoverDrain(SimDuration);
+
+impl Default for FailoverDrain {
+    fn default() -> Self {
+        Self(SimDuration::from_secs(600))
+    }
+}
+
+impl FailoverDrain {
+    /// The duration.
+    pub(super) fn get(self) -> SimDuration {
+        self.0
+    }
+}
+
+impl TryFrom<SimDuration> for FailoverDrain {
+    type Error = String;
+    fn try_from(value: SimDuration) -> Result<Self, String> {
+        if value <= Span::LONGEST {
+            return Ok(Self(value));
+        }
+        Err(format!("{value} is out of range; write at most \"{}\" (ten years)", Span::LONGEST))
+    }
+}
+
+/// Default: drop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PortlessFragments {
+    /// They are lost, and so is their datagram.
+    #[default]
+    Drop,
+    /// They go where a hash without ports sends them.
+    Forward,
+}

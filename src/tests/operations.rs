@@ -1,0 +1,59 @@
+//! An operation is one change: the states between its parts serve nobody.
+
+use super::outcome;
+use crate::lb::zonal_affinity::Outcome as Decided;
+use crate::sim::outcome::FailureCause;
+
+/// Four primaries in each of two groups, three failover backends, failover below three quarters, and `operation` at 60 s.
+/// The backends `down` are down from 10 s on.
+fn service(down: &str, operation: &str) -> String {
+    format!(
+        r#"
+        name = "operation"
+        simulation = {{ replications = 1, warmup = "0s", duration = "120s", sample_interval = "60s" }}
+        region = {{ name = "r", zones = ["a", "b"] }}
+        clients = [{{ name = "c", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 20.0 }} }} }}]
+        faults = [{{ at = "10s", target = {{ backends = [{down}] }}, kind = "refuse" }}]
+        operations = [{{ at = "60s", {operation} }}]
+        health_check = {{ initial_state = "HEALTHY" }}
+        [backend_service]
+        failover_policy = {{ failover_ratio = 0.75, disable_connection_drain_on_failover = true }}
+        backends = [
+            {{ group = "ga", zone = "a", size = 4 }},
+            {{ group = "gb", zone = "b", size = 4 }},
+            {{ group = "spare", zone = "b", size = 3, failover = true }},
+        ]
+        "#
+    )
+}
+
+#[test]
+fn a_ratio_met_before_and_after_an_operation_is_met_throughout() {
+    // Six of eight primaries are healthy, and after the operation four of four; one by one it would be five of seven.
+    for operation in [
+        r#"do = "set_backend_failover", group = "gb", failover = true"#,
+        r#"do = "remove_instances", group = "gb""#,
+        r#"do = "remove_instances", backends = ["gb-1", "gb-2", "gb-3", "gb-4"]"#,
+        r#"do = "drain", zone = "b""#,
+    ] {
+        for down in [r#""gb-1", "gb-2""#, r#""gb-3", "gb-4""#, r#""gb-1", "gb-4""#] {
+            let outcome = outcome(&service(down, operation));
+            assert_eq!(outcome.failover_switches, 0, "{operation}, {down} down");
+        }
+    }
+}
+
+#[test]
+fn a_change_of_role_breaks_no_connection_of_the_role_that_serves_on() {
+    let resets = |operation| outcome(&service(r#""gb-1", "gb-2""#, operation)).failed(FailureCause::Reset);
+    let without = resets(r#"do = "set_zonal_affinity", spillover = "DISABLED""#);
+    assert_eq!(resets(r#"do = "set_backend_failover", group = "gb", failover = true"#), without);
+}
+
+#[test]
+fn a_service_that_swaps_its_last_backends_drops_nothing() {
+    let text = service(r#""gb-1""#, r#"do = "set_backend_failover", group = "spare", failover = false"#);
+    let outcome = outcome(&text);
+    assert_eq!(outcome.decided(Decided::Dropped), 0);
+    assert_eq!(outcome.failover_switches, 0);
+}
