@@ -39,8 +39,8 @@
 //!
 //! - **metric**: a row of [`sim::metric::METRICS`]. Headers, summaries and thresholds derive from it.
 //! - **chart**: a file in `report/charts/` and its line in the list there.
-//! - **distribution**: a form and a law in `random/distribution.rs`. **Arrival process**: a variant of
-//!   [`workload::ArrivalSpec`].
+//! - **distribution**: a form in `random/distribution.rs` and a law in `random/distribution/law.rs`. **Arrival process**:
+//!   a variant of [`workload::ArrivalSpec`].
 //! - **event**: a variant of `sim::event::Event`; the compiler shows what must handle it.
 //! - **question**: a file in `experiments/`.
 

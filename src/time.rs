@@ -3,6 +3,8 @@
 //! An instant and a length of time are different things: `SimTime - SimTime = SimDuration`. Integers make
 //! equal times exactly equal, so that ties are broken by sequence and never by rounding.
 
+mod seconds;
+
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
@@ -196,6 +198,9 @@ pub enum ParseDurationError {
     /// Below zero.
     #[error("{0:?} is negative; a duration is zero or more")]
     Negative(String),
+    /// Not a plain number of seconds.
+    #[error("{0:?} is not a number of seconds; write for example 12.5")]
+    NotSeconds(String),
 }
 
 /// Reads a number with a unit (`"70us"`, `"1.5s"`), or several (`"1h30m"`). Exact to the nanosecond.

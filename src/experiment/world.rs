@@ -145,7 +145,7 @@ impl World {
     ) -> Result<LoadBalancer, Problem> {
         let (service, settings) = written.service(&self.semantics)?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
-        let mut plans = written.groups(self.server.over(Server::default()), check, zones)?;
+        let mut plans = written.groups(self.server.clone().over(Server::default()), check, zones)?;
         operations::count_added(operations, &mut plans);
         let (backends, groups) = groups::establish(&plans, &backend_service::list())?;
         let roles = plans.iter().map(|plan| plan.standing.role.unwrap_or(Role::Primary)).collect();
@@ -168,7 +168,7 @@ impl World {
         let region = self.region.name.as_str();
         let pools = target_pools::pools(rule, &self.target_pools, region, check, &self.semantics)?;
         let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
-        let server = self.server.over(Server::default());
+        let server = self.server.clone().over(Server::default());
         let mut plans = target_pools::groups(&self.target_pools, &pools, &verbs, server, zones)?;
         operations::count_added(operations, &mut plans);
         let (backends, groups) = groups::establish(&plans, &target_pools::list())?;

@@ -130,21 +130,8 @@ mod tests {
     use statrs::distribution::{ContinuousCDF, Exp, Normal};
 
     use super::*;
+    use crate::random::testing::{KS_CRITICAL, ks_distance};
     use crate::random::{Purpose, RunSeed};
-
-    /// The Kolmogorov-Smirnov distance of `draws` from `cdf`, times the root of their number.
-    fn distance(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
-        draws.sort_by(f64::total_cmp);
-        let n = draws.len() as f64;
-        let widest = draws.iter().enumerate().fold(0.0_f64, |widest, (index, draw)| {
-            let share = cdf(*draw);
-            widest.max((share - index as f64 / n).abs()).max((share - (index + 1) as f64 / n).abs())
-        });
-        widest * n.sqrt()
-    }
-
-    // At a level of 0.1 % the Kolmogorov-Smirnov statistic stays below 1.95; the seeds are fixed.
-    const CRITICAL: f64 = 1.95;
 
     #[test]
     fn exponential_draws_follow_their_distribution() {
@@ -153,9 +140,9 @@ mod tests {
         let draws: Vec<f64> = (0..1_000_000).map(|_| exponential(&mut rng)).collect();
         assert!(draws.iter().all(|draw| *draw > 0.0));
         assert!(draws.iter().filter(|draw| **draw > EXPONENTIAL_TAIL).count() > 300, "the tail is reached");
-        assert!(distance(draws, |x| law.cdf(x)) < CRITICAL);
+        assert!(ks_distance(draws, |x| law.cdf(x)) < KS_CRITICAL);
         let reference: Vec<f64> = (0..1_000_000).map(|_| rand_distr::Exp1.sample(&mut rng)).collect();
-        assert!(distance(reference, |x| law.cdf(x)) < CRITICAL, "rand_distr agrees");
+        assert!(ks_distance(reference, |x| law.cdf(x)) < KS_CRITICAL, "rand_distr agrees");
     }
 
     #[test]
@@ -164,7 +151,7 @@ mod tests {
         let law = Normal::standard();
         let draws: Vec<f64> = (0..1_000_000).map(|_| normal(&mut rng)).collect();
         assert!(draws.iter().filter(|draw| draw.abs() > NORMAL_TAIL).count() > 150, "both tails are reached");
-        assert!(distance(draws, |x| law.cdf(x)) < CRITICAL);
+        assert!(ks_distance(draws, |x| law.cdf(x)) < KS_CRITICAL);
     }
 
     #[test]

@@ -157,7 +157,7 @@ pub struct Group {
 }
 
 /// How a backend serves requests.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// How many requests it serves at a time. Default: 16.
     pub workers: Workers,
@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for Workers {
 }
 
 /// Alternating times up and down, independent of everything else (an alternating renewal process).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failures {
     /// From the start, or the last repair, to the next failure. Default: exponential with mean 6 h.

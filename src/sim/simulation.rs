@@ -60,12 +60,12 @@ impl<'a> Simulation<'a> {
             mine.flat_map(|(fault, _)| [Some(fault.at), fault.end()]).flatten().collect::<Vec<SimTime>>()
         };
         let machines = scenario.backends.pairs().map(|(id, spec)| {
-            let failures = scenario.groups[spec.group].server.failures;
+            let failures = scenario.groups[spec.group].server.failures.clone();
             Machine::new(failures, seed.stream(Purpose::Failures, &spec.name).generator(), edges(id))
         });
         let probers = scenario.backends.iter().map(|spec| {
-            let round_trips = scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone];
-            Probers::new(check, round_trips, seed, &spec.name)
+            let round_trips = &scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone];
+            Probers::new(check, round_trips.clone(), seed, &spec.name)
         });
         let mut simulation = Self {
             scenario,

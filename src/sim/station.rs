@@ -46,7 +46,7 @@ impl Station {
                 queue: VecDeque::new(),
             }),
         };
-        Self { service_time: server.service_time, limits }
+        Self { service_time: server.service_time.clone(), limits }
     }
 
     /// Whether a request never waits for another here.

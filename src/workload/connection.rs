@@ -6,7 +6,7 @@ use crate::random::{Bytes, Count, Distribution};
 use crate::time::SimDuration;
 
 /// Requests, pauses and sizes of a client group's connections.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConnectionProfile {
     /// How many requests a connection makes, one after the other. Default: geometric with mean 3.

@@ -205,10 +205,10 @@ fn backends_are_dealt_out_to_zones_in_turn() {
             ("regional-3", 2, Role::Failover),
         ]
     );
-    let servers: Vec<Server> = scenario.groups.iter().map(|group| group.server).collect();
-    assert_eq!((servers[0].queue_limit, servers[0].failures), (7, None));
+    let servers: Vec<&Server> = scenario.groups.iter().map(|group| &group.server).collect();
+    assert_eq!((servers[0].queue_limit, &servers[0].failures), (7, &None));
     assert_eq!((servers[1].workers, servers[1].queue_limit), (Workers::Unlimited, 7));
-    let failures = servers[1].failures.unwrap();
+    let failures = servers[1].failures.as_ref().unwrap();
     assert_eq!(failures.mode, FailureMode::Refuse);
     assert_eq!(failures.time_to_failure, Distribution::exponential("6h".parse().unwrap()).unwrap());
     assert_eq!(failures.time_to_repair, Distribution::exponential("10m".parse().unwrap()).unwrap());
@@ -227,12 +227,14 @@ fn clients_have_places_and_round_trips() {
         clients,
         [(0, zone_a), (3, Origin::OtherRegion), (4, Origin::Hybrid), (3, Origin::OtherRegion)]
     );
-    let rtt = |place, zone| scenario.round_trips[PlaceId::from_index(place)][ZoneId::from_index(zone)];
+    let rtt =
+        |place, zone| scenario.round_trips[PlaceId::from_index(place)][ZoneId::from_index(zone)].clone();
     let micros = |micros: u64| SimDuration::from_nanos(micros * 1000);
     let lognormal = |median, sigma| Distribution::lognormal(micros(median), sigma).unwrap();
-    assert_eq!([rtt(0, 0), rtt(1, 1)], [lognormal(70, 0.4); 2]);
-    assert_eq!([rtt(0, 1), rtt(1, 0), rtt(0, 2)], [lognormal(190, 0.35); 3]);
-    assert_eq!([rtt(1, 2), rtt(2, 1)], [lognormal(176, 0.35); 2]);
+    let rtts = |pairs: &[(usize, usize)]| pairs.iter().map(|(a, b)| rtt(*a, *b)).collect::<Vec<_>>();
+    assert_eq!(rtts(&[(0, 0), (1, 1)]), vec![lognormal(70, 0.4); 2]);
+    assert_eq!(rtts(&[(0, 1), (1, 0), (0, 2)]), vec![lognormal(190, 0.35); 3]);
+    assert_eq!(rtts(&[(1, 2), (2, 1)]), vec![lognormal(176, 0.35); 2]);
     assert_eq!(rtt(3, 1), Distribution::constant(SimDuration::from_millis(30)));
     assert_eq!(rtt(4, 1), Distribution::constant(SimDuration::from_millis(12)));
     let web = &scenario.clients[ClientId::from_index(0)];

@@ -68,7 +68,7 @@ fn an_override_is_like_a_changed_file() {
 #[test]
 fn a_part_of_a_default_leaves_its_other_parts() {
     let rtt = |experiment: &Experiment| {
-        *first(experiment).round_trips.iter().next().unwrap().iter().next().unwrap()
+        first(experiment).round_trips.iter().next().unwrap().iter().next().unwrap().clone()
     };
     let micros = |micros: u64| SimDuration::from_nanos(micros * 1000);
     let experiment = overridden(&[("network.same_zone_rtt.lognormal.median", "90us")]);
@@ -76,7 +76,7 @@ fn a_part_of_a_default_leaves_its_other_parts() {
     let experiment = overridden(&[("network.same_zone_rtt.constant", "90us")]);
     assert_eq!(rtt(&experiment), Distribution::constant(micros(90)));
     let experiment = overridden(&[("clients.web-a.connection.response_bytes.lognormal.sigma", "2")]);
-    let profile = first(&experiment).clients.iter().next().unwrap().connection;
+    let profile = first(&experiment).clients.iter().next().unwrap().connection.clone();
     assert_eq!(profile.response_bytes, Distribution::lognormal(16_384.0, 2.0).unwrap());
 }
 
@@ -121,7 +121,7 @@ fn arms_and_thresholds_can_be_overridden_too() {
     assert_eq!(experiment.cells().len(), 2);
     assert_eq!(experiment.cells()[0].values[0].as_ref().unwrap().as_str(), "0.75");
     assert_eq!(experiment.thresholds()[0].max, Some(0.5));
-    let server = experiment.scenario(&experiment.cells()[1]).groups.iter().next().unwrap().server;
+    let server = experiment.scenario(&experiment.cells()[1]).groups.iter().next().unwrap().server.clone();
     assert!(matches!(server.workers, Workers::Limited(count) if count.get() == 7));
     assert_eq!(server.service_time, first(&experiment).groups.iter().next().unwrap().server.service_time);
 }

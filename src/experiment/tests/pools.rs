@@ -56,8 +56,8 @@ fn a_target_pool_and_its_backup() {
     assert_eq!((client.origin, client.protocol), (Origin::Internet, Protocol::Tcp));
     let place = PlaceId::from_index(2);
     assert_eq!((client.place, scenario.places[place].name.as_str()), (place, "internet"));
-    let rtt = scenario.round_trips[place][ZoneId::from_index(0)];
-    assert_eq!(rtt, Distribution::constant(SimDuration::from_millis(30)));
+    let rtt = &scenario.round_trips[place][ZoneId::from_index(0)];
+    assert_eq!(*rtt, Distribution::constant(SimDuration::from_millis(30)));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn every_setting_of_an_internal_backend_service() {
     assert_eq!((consumer.origin, consumer.protocol), (Origin::PrivateServiceConnect, Protocol::Gre));
     assert_eq!(consumer.destinations.get(), 1000, "a next hop forwards all protocols");
     assert_eq!(scenario.places[consumer.place].name, "private_service_connect");
-    let rtt = |place| scenario.round_trips[place][ZoneId::from_index(1)];
+    let rtt = |place| &scenario.round_trips[place][ZoneId::from_index(1)];
     assert_eq!(rtt(consumer.place), rtt(PlaceId::from_index(0)), "as from another zone");
     let disabled = text.replace("\"SPILL_CROSS_ZONE\"", "\"DISABLED\"");
     let off = parse(&disabled).unwrap();

@@ -238,7 +238,7 @@ impl BackendService {
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
                 size: group.size.get(),
                 added: 0,
-                server: group.server.over(server),
+                server: group.server.clone().over(server.clone()),
                 weight: group.weight.unwrap_or(Weight::ONE),
                 standing: Standing {
                     pool: None,

@@ -180,7 +180,7 @@ impl Client {
             destinations: NonZeroU32::new(self.destinations.get()).unwrap_or(NonZeroU32::MIN),
             addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
             arrivals: self.arrivals,
-            connection: self.connection,
+            connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
             retries: self.retries.get(),

@@ -20,7 +20,7 @@ use crate::sim::scenario::{BackendSpec, Failures, Group, Server, Workers};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServerKeys {
     workers: Option<Workers>,
@@ -145,8 +145,11 @@ pub(super) fn establish(
         let mut ids = Vec::new();
         if plan.standing.is_ever_served {
             let Standing { role, checked, .. } = plan.standing;
-            let group =
-                groups.push(Group { name: name.clone(), server: plan.server, weight: plan.weight.get() });
+            let group = groups.push(Group {
+                name: name.clone(),
+                server: plan.server.clone(),
+                weight: plan.weight.get(),
+            });
             for (number, zone) in (1..=ever(plan)).zip(plan.zones.iter().cycle()) {
                 ids.push(backends.push(BackendSpec {
                     name: format!("{name}-{number}"),

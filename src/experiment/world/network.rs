@@ -70,16 +70,16 @@ impl Network {
         let links = self.links(zones)?;
         let between = |a: ZoneId, b: ZoneId| {
             let link = links.iter().find(|(ends, _)| *ends == [a.min(b), a.max(b)]);
-            let usual = if a == b { self.same_zone_rtt } else { self.cross_zone_rtt };
-            link.map_or(usual, |(_, rtt)| *rtt)
+            let usual = if a == b { &self.same_zone_rtt } else { &self.cross_zone_rtt };
+            link.map_or(usual, |(_, rtt)| rtt).clone()
         };
         let from_outside =
             |place| match clients.iter().find(|group| group.place == place).map(|group| group.origin) {
-                Some(Origin::Hybrid) => self.hybrid_rtt,
-                Some(Origin::Internet) => self.internet_rtt,
+                Some(Origin::Hybrid) => self.hybrid_rtt.clone(),
+                Some(Origin::Internet) => self.internet_rtt.clone(),
                 // A consumer of a published service is in the same region, in a zone that nobody knows.
-                Some(Origin::PrivateServiceConnect) => self.cross_zone_rtt,
-                Some(Origin::OtherRegion | Origin::Zone(_)) | None => self.other_region_rtt,
+                Some(Origin::PrivateServiceConnect) => self.cross_zone_rtt.clone(),
+                Some(Origin::OtherRegion | Origin::Zone(_)) | None => self.other_region_rtt.clone(),
             };
         let row = |(id, place): (PlaceId, &Place)| match place.zone {
             Some(zone) => zones.ids().map(|other| between(zone, other)).collect(),
@@ -107,7 +107,7 @@ impl Network {
                     "keep one of the two",
                 ));
             }
-            links.push((ends, link.rtt));
+            links.push((ends, link.rtt.clone()));
         }
         Ok(links)
     }

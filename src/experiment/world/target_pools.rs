@@ -165,7 +165,7 @@ pub(super) fn groups<'a>(
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
                 size: group.size.get(),
                 added: 0,
-                server: group.server.over(server),
+                server: group.server.clone().over(server.clone()),
                 weight: Weight::ONE,
                 standing,
             });

@@ -1,0 +1,45 @@
+//! Distributions that are given by their distribution function.
+
+use std::sync::Arc;
+
+/// A distribution function of straight pieces, from shares to values.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Curve(Arc<[Knot]>);
+
+/// A point of the function: the share of draws that are at most this value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Knot {
+    pub(super) share: f64,
+    pub(super) value: f64,
+}
+
+impl Curve {
+    /// The function through `knots`, which do not fall and end at `full`; `full` is the share of all draws.
+    pub(super) fn new(mut knots: Vec<Knot>, full: f64) -> Self {
+        for knot in &mut knots {
+            knot.share = (knot.share / full).min(1.0);
+        }
+        // The end may miss `full` by a rounding error.
+        if let Some(last) = knots.last_mut() {
+            last.share = 1.0;
+        }
+        Self(knots.into())
+    }
+
+    /// The value below which the share `unit` of draws lies, where 0 < `unit` < 1. The first value has its share to
+    /// itself.
+    #[inline]
+    pub(super) fn value(&self, unit: f64) -> f64 {
+        let above = self.0.partition_point(|knot| knot.share < unit);
+        let Some(below) = above.checked_sub(1) else { return self.0[0].value };
+        let (below, above) = (self.0[below], self.0[above]);
+        below.value + (above.value - below.value) * ((unit - below.share) / (above.share - below.share))
+    }
+
+    /// The mean.
+    pub(super) fn mean(&self) -> f64 {
+        let pieces = self.0.windows(2);
+        let piece = |ends: &[Knot]| (ends[1].share - ends[0].share) * (ends[0].value + ends[1].value) / 2.0;
+        self.0[0].share * self.0[0].value + pieces.map(piece).sum::<f64>()
+    }
+}

@@ -1,0 +1,155 @@
+//! How values are drawn, with the mean of each law.
+
+use rand::Rng;
+use rand_distr::Distribution as _;
+
+use super::super::portable::Portable;
+use super::super::ziggurat::{exponential, open_unit};
+use super::DistributionError;
+use super::empirical::Curve;
+
+/// How a value is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Law {
+    Constant(f64),
+    Uniform {
+        low: f64,
+        width: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    Lognormal(rand_distr::LogNormal<Portable>),
+    Gamma(rand_distr::Gamma<Portable>),
+    Weibull(rand_distr::Weibull<Portable>),
+    Pareto {
+        scale: f64,
+        inverse_shape: f64,
+        reach: f64,
+    },
+    /// One more than the whole part of an exponential draw of this mean.
+    Geometric {
+        exponential_mean: f64,
+    },
+    Empirical(Curve),
+}
+
+impl Law {
+    /// A draw.
+    #[inline]
+    pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Uniform { low, width } => low + width * open_unit(rng.next_u64()),
+            Self::Exponential { mean } => mean * exponential(rng),
+            Self::Lognormal(law) => law.sample(rng).0,
+            Self::Gamma(law) => law.sample(rng).0,
+            Self::Weibull(law) => law.sample(rng).0,
+            // The inverse of the distribution function cut at `max`, where `reach` = F(max), 1 if uncut.
+            Self::Pareto { scale, inverse_shape, reach } => {
+                scale * libm::pow(1.0 - reach * open_unit(rng.next_u64()), -inverse_shape)
+            }
+            Self::Geometric { exponential_mean } => 1.0 + (exponential_mean * exponential(rng)).floor(),
+            Self::Empirical(curve) => curve.value(open_unit(rng.next_u64())),
+        }
+    }
+}
+
+/// `value`, if it is above zero.
+pub(super) fn positive(
+    form: &'static str,
+    parameter: &'static str,
+    value: f64,
+) -> Result<f64, DistributionError> {
+    if value > 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(DistributionError::NotPositive { form, parameter, value })
+    }
+}
+
+/// `value`, if it is zero or more.
+pub(super) fn finite(
+    form: &'static str,
+    parameter: &'static str,
+    value: f64,
+) -> Result<f64, DistributionError> {
+    if value >= 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(DistributionError::Negative { form, parameter, value })
+    }
+}
+
+/// The law of this form, and its mean.
+pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), DistributionError> {
+    let low = finite("uniform", "low", low)?;
+    let high = finite("uniform", "high", high)?;
+    if low > high {
+        return Err(DistributionError::Swapped { form: "uniform", low: "low", high: "high" });
+    }
+    Ok((Law::Uniform { low, width: high - low }, (low + high) / 2.0))
+}
+
+/// The law of this form, and its mean.
+pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), DistributionError> {
+    let mu = libm::log(positive("lognormal", "median", median)?);
+    let sigma = finite("lognormal", "sigma", sigma)?;
+    let law = rand_distr::LogNormal::new(Portable(mu), Portable(sigma)).expect("sigma is finite");
+    Ok((Law::Lognormal(law), libm::exp(mu + sigma * sigma / 2.0)))
+}
+
+/// The law of this form, and its mean.
+pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), DistributionError> {
+    let mean = positive("gamma", "mean", mean)?;
+    let shape = positive("gamma", "shape", shape)?;
+    let law = rand_distr::Gamma::new(Portable(shape), Portable(mean / shape)).expect("both are above zero");
+    Ok((Law::Gamma(law), mean))
+}
+
+/// The law of this form, and its mean.
+pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), DistributionError> {
+    let scale = positive("weibull", "scale", scale)?;
+    let shape = positive("weibull", "shape", shape)?;
+    let law = rand_distr::Weibull::new(Portable(scale), Portable(shape)).expect("both are above zero");
+    Ok((Law::Weibull(law), scale * libm::tgamma(1.0 + 1.0 / shape)))
+}
+
+/// The law of this form, and its mean.
+pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), DistributionError> {
+    let scale = positive("pareto", "scale", scale)?;
+    let shape = positive("pareto", "shape", shape)?;
+    let Some(max) = max else {
+        let mean = if shape > 1.0 { shape * scale / (shape - 1.0) } else { f64::INFINITY };
+        return Ok((Law::Pareto { scale, inverse_shape: 1.0 / shape, reach: 1.0 }, mean));
+    };
+    let max = positive("pareto", "max", max)?;
+    if max < scale {
+        return Err(DistributionError::Swapped { form: "pareto", low: "scale", high: "max" });
+    }
+    let reach = 1.0 - libm::pow(scale / max, shape);
+    Ok((Law::Pareto { scale, inverse_shape: 1.0 / shape, reach }, truncated_pareto_mean(scale, shape, max)))
+}
+
+fn truncated_pareto_mean(scale: f64, shape: f64, max: f64) -> f64 {
+    if max == scale {
+        return scale;
+    }
+    let tail = libm::pow(scale / max, shape);
+    if shape == 1.0 {
+        return scale * libm::log(max / scale) / (1.0 - tail);
+    }
+    shape / (shape - 1.0) * (scale - max * tail) / (1.0 - tail)
+}
+
+/// The law of this form, and its mean.
+pub(super) fn geometric(mean: f64) -> Result<(Law, f64), DistributionError> {
+    if !(mean >= 1.0 && mean.is_finite()) {
+        return Err(DistributionError::GeometricMean(mean));
+    }
+    if mean == 1.0 {
+        return Ok((Law::Constant(1.0), 1.0));
+    }
+    // P(count > k) = (1 - p)^k with p = 1 / mean, which is P(exponential draw >= k).
+    Ok((Law::Geometric { exponential_mean: -1.0 / libm::log1p(-1.0 / mean) }, mean))
+}

@@ -1,0 +1,208 @@
+//! The points of an empirical distribution, as a list or as the text of a data file.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::empirical::{Curve, Knot};
+use super::{DistributionError, Quantity};
+
+/// The most points of one distribution.
+const POINTS_MAX: usize = 1_000_000;
+/// How far the last share may be from 1, of 1.
+const TOLERANCE: f64 = 1e-9;
+
+/// Values, and the share of draws up to each.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Points<V> {
+    /// `[[value, share], …]`
+    Listed(Arc<[(V, f64)]>),
+    /// A row for each point: two columns with a comma, a semicolon, a tab or spaces between them, comments after `#`,
+    /// perhaps names of the columns at the top. A duration without a unit is in seconds.
+    Text(Arc<str>),
+}
+
+/// What is wrong with points.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PointsError {
+    /// None at all.
+    #[error("there are no points; write rows of a value and the share of draws up to it")]
+    None,
+    /// More than can be held.
+    #[error("there are more than {POINTS_MAX} points; leave some out")]
+    TooMany,
+    /// A row of more or less than two columns.
+    #[error("the row has {0} column(s); write two: a value, and the share of draws up to it")]
+    Columns(usize),
+    /// A value that can't be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// A value below zero or beyond all bounds.
+    #[error("the value {0} is impossible; write a finite value of 0 or more")]
+    Value(String),
+    /// A share that is none.
+    #[error("{0} is not a share; write a number from 0 to 1, or from 0 to 100")]
+    Share(String),
+    /// Values out of order.
+    #[error("the value {value} comes after {before}; sort the points by their values")]
+    ValueFalls {
+        /// The value.
+        value: String,
+        /// The one before.
+        before: String,
+    },
+    /// Shares out of order.
+    #[error(
+        "the share {share} comes after {before}; write the share of all draws up to the value, which never falls"
+    )]
+    ShareFalls {
+        /// The share.
+        share: f64,
+        /// The one before.
+        before: f64,
+    },
+    /// Not all draws have a value.
+    #[error("the shares end at {0}; let the last one be 1, or 100 if shares are percentages")]
+    End(f64),
+}
+
+impl<V: Copy + fmt::Display> Points<V> {
+    /// The distribution function through the points, which stand in `file` if that is given, and its mean.
+    pub(super) fn curve<Q: Quantity<Written = V>>(
+        &self,
+        file: Option<&str>,
+    ) -> Result<(Curve, f64), DistributionError> {
+        let place = |number: usize| match (file, self) {
+            (Some(file), _) => format!("{file}:{number}"),
+            (None, Self::Text(_)) => format!("points, line {number}"),
+            (None, Self::Listed(_)) => format!("point {number}"),
+        };
+        let mut builder = Builder::<Q> { knots: Vec::new(), last: None };
+        let added = match self {
+            Self::Listed(points) => numbered(points.iter())
+                .try_for_each(|(number, point)| builder.add(*point).map_err(|error| (number, error))),
+            Self::Text(text) => numbered(text.trim_start_matches('\u{feff}').lines())
+                .try_for_each(|(number, line)| builder.add_line(line).map_err(|error| (number, error))),
+        };
+        added.map_err(|(number, error)| DistributionError::Points { place: place(number), error })?;
+        let whole = || file.unwrap_or("points").to_owned();
+        let curve = builder.finish().map_err(|error| DistributionError::Points { place: whole(), error })?;
+        let mean = curve.mean();
+        Ok((curve, mean))
+    }
+}
+
+fn numbered<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item = (usize, T)> {
+    (1..).zip(items)
+}
+
+/// Points that were found right so far.
+struct Builder<Q: Quantity> {
+    knots: Vec<Knot>,
+    last: Option<Q::Written>,
+}
+
+impl<Q: Quantity> Builder<Q> {
+    fn add(&mut self, (written, share): (Q::Written, f64)) -> Result<(), PointsError> {
+        let value = Q::unit_value(written);
+        if !(value >= 0.0 && value.is_finite()) {
+            return Err(PointsError::Value(written.to_string()));
+        }
+        if !(0.0..=100.0 * (1.0 + TOLERANCE)).contains(&share) {
+            return Err(PointsError::Share(share.to_string()));
+        }
+        if let (Some(before), Some(last)) = (self.knots.last(), self.last) {
+            if value < before.value {
+                return Err(PointsError::ValueFalls { value: written.to_string(), before: last.to_string() });
+            }
+            if share < before.share {
+                return Err(PointsError::ShareFalls { share, before: before.share });
+            }
+        }
+        if self.knots.len() == POINTS_MAX {
+            return Err(PointsError::TooMany);
+        }
+        self.knots.push(Knot { share, value });
+        self.last = Some(written);
+        Ok(())
+    }
+
+    fn add_line(&mut self, line: &str) -> Result<(), PointsError> {
+        let row = line.split('#').next().unwrap_or_default().trim();
+        if row.is_empty() {
+            return Ok(());
+        }
+        let (value, share) = match [',', ';', '\t'].into_iter().find(|separator| row.contains(*separator)) {
+            Some(separator) => pair(row.split(separator)),
+            None => pair(row.split_whitespace()),
+        }
+        .map_err(PointsError::Columns)?;
+        match (Q::from_column(value), share.parse()) {
+            (Ok(value), Ok(share)) => self.add((value, share)),
+            // The names of the columns.
+            (Err(_), Err(_)) if self.knots.is_empty() && !starts_like_a_number(value) => Ok(()),
+            (Err(error), _) => Err(PointsError::Unreadable(error)),
+            (Ok(_), Err(_)) => Err(PointsError::Share(format!("{share:?}"))),
+        }
+    }
+
+    fn finish(self) -> Result<Curve, PointsError> {
+        let Some(last) = self.knots.last() else { return Err(PointsError::None) };
+        let full = if last.share > 1.0 + TOLERANCE { 100.0 } else { 1.0 };
+        if (last.share - full).abs() > TOLERANCE * full {
+            return Err(PointsError::End(last.share));
+        }
+        Ok(Curve::new(self.knots, full))
+    }
+}
+
+fn starts_like_a_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+}
+
+/// The two fields of a row, without quotes; or how many it has instead.
+fn pair<'a>(mut fields: impl Iterator<Item = &'a str>) -> Result<(&'a str, &'a str), usize> {
+    let bare = |field: &'a str| field.trim().trim_matches('"').trim();
+    match (fields.next(), fields.next(), fields.count()) {
+        (Some(value), Some(share), 0) => Ok((bare(value), bare(share))),
+        (first, second, more) => Err(usize::from(first.is_some()) + usize::from(second.is_some()) + more),
+    }
+}
+
+impl<V: Serialize> Serialize for Points<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Listed(points) => serializer.collect_seq(points.iter()),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Points<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written<V>(PhantomData<fn() -> V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for Written<V> {
+            type Value = Points<V>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of points, such as [[0, 0.0], [1460, 0.5], [1000000, 1.0]]")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut points = Vec::new();
+                while let Some(point) = list.next_element()? {
+                    if points.len() == POINTS_MAX {
+                        return Err(A::Error::custom(PointsError::TooMany));
+                    }
+                    points.push(point);
+                }
+                Ok(Points::Listed(points.into()))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Points::Text(text.into()))
+            }
+        }
+        deserializer.deserialize_any(Written(PhantomData))
+    }
+}

@@ -1,0 +1,82 @@
+//! What distributions are of: durations, bytes, counts.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::time::SimDuration;
+
+/// What a distribution is of.
+pub trait Quantity: Copy {
+    /// How the experiment file writes one value of it.
+    type Written: DeserializeOwned + Serialize + Copy + std::fmt::Debug + std::fmt::Display + PartialEq;
+    /// A written value in the unit of the draws.
+    fn unit_value(written: Self::Written) -> f64;
+    /// The quantity nearest to a draw.
+    fn from_draw(draw: f64) -> Self;
+    /// Reads a value from a column of numbers.
+    ///
+    /// # Errors
+    /// If it is none: what is wrong, and what to write.
+    fn from_column(text: &str) -> Result<Self::Written, String>;
+}
+
+impl Quantity for SimDuration {
+    type Written = Self;
+    fn unit_value(written: Self) -> f64 {
+        written.as_nanos() as f64
+    }
+    fn from_draw(draw: f64) -> Self {
+        Self::from_nanos_f64(draw)
+    }
+    fn from_column(text: &str) -> Result<Self, String> {
+        let has_unit = text.ends_with(char::is_alphabetic);
+        let read = if has_unit { text.parse() } else { Self::from_decimal_secs(text) };
+        read.map_err(|error| error.to_string())
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// A petabyte: it bounds one request, so that sums of a run fit 64 bits.
+    pub const MAX: Self = Self(1 << 50);
+}
+
+impl Quantity for Bytes {
+    type Written = f64;
+    fn unit_value(written: f64) -> f64 {
+        written
+    }
+    fn from_draw(draw: f64) -> Self {
+        Self((draw + 0.5) as u64).min(Self::MAX)
+    }
+    fn from_column(text: &str) -> Result<f64, String> {
+        number(text, "number of bytes")
+    }
+}
+
+/// A whole number of things, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u32);
+
+impl Quantity for Count {
+    type Written = f64;
+    fn unit_value(written: f64) -> f64 {
+        written
+    }
+    fn from_draw(draw: f64) -> Self {
+        Self(((draw + 0.5) as u32).max(1))
+    }
+    fn from_column(text: &str) -> Result<f64, String> {
+        number(text, "count")
+    }
+}
+
+fn number(text: &str, what: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| match text.parse::<SimDuration>() {
+        Ok(_) => format!("{text:?} is a duration, and a {what} is needed; write a number without a unit"),
+        Err(_) => format!("{text:?} is not a number; write a {what}"),
+    })
+}

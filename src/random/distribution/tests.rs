@@ -1,0 +1,171 @@
+//! Distributions against their theory, as text, and impossible ones.
+
+mod empirical;
+
+use serde::de::IntoDeserializer;
+use statrs::distribution::{ContinuousCDF, Exp, Gamma, LogNormal, Pareto, Uniform, Weibull};
+
+use super::*;
+use crate::random::testing::{KS_CRITICAL, ks_distance, ks_distance_with_atoms};
+use crate::random::{Purpose, RunSeed};
+use crate::stats::Moments;
+use crate::time::SimDuration;
+
+const DRAWS: usize = 400_000;
+
+fn read<Q: Quantity>(text: &str) -> Result<Distribution<Q>, String> {
+    let value: toml_edit::Value = text.parse().unwrap();
+    Distribution::deserialize(value.into_deserializer()).map_err(|error| error.message().to_owned())
+}
+
+fn written<Q: Quantity>(law: &Distribution<Q>) -> String {
+    law.serialize(toml_edit::ser::ValueSerializer::new()).unwrap().to_string()
+}
+
+/// Draws of `law`, from a stream that is called by its text.
+fn draws<Q: Quantity>(text: &str, law: &Distribution<Q>, value: impl Fn(Q) -> f64) -> Vec<f64> {
+    let mut rng = RunSeed::new(3, 0).stream(Purpose::Connections, text).generator();
+    (0..DRAWS).map(|_| value(law.sample(&mut rng))).collect()
+}
+
+fn millis(duration: SimDuration) -> f64 {
+    duration.as_nanos() as f64 / 1e6
+}
+
+/// Asserts that the mean of `draws` is `mean`, and their variance `variance` if that is given, within four of the
+/// standard errors that the draws have themselves. The seeds are fixed.
+#[track_caller]
+fn check_moments(text: &str, draws: &[f64], mean: f64, variance: Option<f64>) {
+    let check = |what: &str, samples: Moments, expected: f64| {
+        let tolerance = 4.0 * samples.std_dev() / (draws.len() as f64).sqrt() + 1e-6 * expected;
+        let found = samples.mean();
+        assert!((found - expected).abs() <= tolerance, "{text}: {what} {found}, expected {expected}");
+    };
+    check("mean", draws.iter().copied().collect(), mean);
+    if let Some(variance) = variance {
+        check("variance", draws.iter().map(|draw| (draw - mean).powi(2)).collect(), variance);
+    }
+}
+
+/// Its text, its mean, its variance where the fourth moment exists, and its distribution function, in milliseconds.
+type Case = (&'static str, f64, Option<f64>, Box<dyn Fn(f64) -> f64>);
+
+fn cdf(law: impl ContinuousCDF<f64, f64> + 'static) -> Box<dyn Fn(f64) -> f64> {
+    Box::new(move |x| law.cdf(x))
+}
+
+/// A Pareto distribution of scale 1 that is cut at `max`.
+fn truncated(shape: f64, max: f64) -> Box<dyn Fn(f64) -> f64> {
+    let up_to = move |x: f64| 1.0 - x.powf(-shape);
+    Box::new(move |x| up_to(x) / up_to(max))
+}
+
+#[test]
+fn durations_follow_their_theory() {
+    let gamma = |shape: f64, mean: f64| cdf(Gamma::new(shape, shape / mean).unwrap());
+    // E = scale Γ(1 + 1/k), E2 = scale² Γ(1 + 2/k).
+    let weibull = |power: f64| libm::tgamma(1.0 + power / 0.7) * 5.0_f64.powf(power);
+    let lognormal_mean = 70e-3 * (0.16_f64 / 2.0).exp();
+    let cases: [Case; 9] = [
+        (
+            r#"{ uniform = { low = "1ms", high = "3ms" } }"#,
+            2.0,
+            Some(4.0 / 12.0),
+            cdf(Uniform::new(1.0, 3.0).unwrap()),
+        ),
+        (r#"{ exponential = { mean = "5ms" } }"#, 5.0, Some(25.0), cdf(Exp::new(0.2).unwrap())),
+        (
+            r#"{ lognormal = { median = "70us", sigma = 0.4 } }"#,
+            lognormal_mean,
+            Some(lognormal_mean.powi(2) * 0.16_f64.exp_m1()),
+            cdf(LogNormal::new(70e-3_f64.ln(), 0.4).unwrap()),
+        ),
+        (r#"{ gamma = { mean = "5ms", shape = 0.5 } }"#, 5.0, Some(50.0), gamma(0.5, 5.0)),
+        (r#"{ gamma = { mean = "5ms", shape = 3 } }"#, 5.0, Some(25.0 / 3.0), gamma(3.0, 5.0)),
+        (
+            r#"{ weibull = { scale = "5ms", shape = 0.7 } }"#,
+            weibull(1.0),
+            Some(weibull(2.0) - weibull(1.0).powi(2)),
+            cdf(Weibull::new(0.7, 5.0).unwrap()),
+        ),
+        (r#"{ pareto = { scale = "1ms", shape = 3.0 } }"#, 1.5, None, cdf(Pareto::new(1.0, 3.0).unwrap())),
+        (
+            r#"{ pareto = { scale = "1ms", shape = 1.0, max = "1s" } }"#,
+            1000.0_f64.ln() / 0.999,
+            // E2 = ∫ x² dF = (max - 1) / F(max).
+            Some(1000.0 - (1000.0_f64.ln() / 0.999).powi(2)),
+            truncated(1.0, 1000.0),
+        ),
+        (
+            r#"{ pareto = { scale = "1ms", shape = 1.2, max = "1s" } }"#,
+            6.0 * (1.0 - 1000.0_f64.powf(-0.2)) / (1.0 - 1000.0_f64.powf(-1.2)),
+            None,
+            truncated(1.2, 1000.0),
+        ),
+    ];
+    for (text, mean, variance, cdf) in cases {
+        let law: Distribution<SimDuration> = read(text).unwrap();
+        assert!((law.mean() / 1e6 - mean).abs() < 1e-9 * mean, "{text}: {} is not {mean}", law.mean());
+        let draws = draws(text, &law, millis);
+        check_moments(text, &draws, mean, variance);
+        let distance = ks_distance(draws, cdf);
+        assert!(distance < KS_CRITICAL, "{text}: {distance}");
+    }
+}
+
+#[test]
+fn constants_are_constant() {
+    let text = r#"{ constant = "5ms" }"#;
+    let law: Distribution<SimDuration> = read(text).unwrap();
+    assert!(draws(text, &law, millis).iter().all(|draw| *draw == 5.0));
+    assert_eq!(law.mean(), 5e6);
+}
+
+#[test]
+fn counts_are_geometric() {
+    for mean in [1.0, 1.3, 3.0, 50.0] {
+        let text = format!("{{ geometric = {{ mean = {mean:?} }} }}");
+        let law: Distribution<Count> = read(&text).unwrap();
+        assert_eq!(law.mean(), mean);
+        let draws = draws(&text, &law, |count| f64::from(count.0));
+        check_moments(&text, &draws, mean, Some(mean * (mean - 1.0)));
+        let up_to = |count: f64| 1.0 - (1.0 - 1.0 / mean).powf(count);
+        let distance = ks_distance_with_atoms(draws, up_to, |count| up_to(count - 1.0));
+        assert!(distance < KS_CRITICAL, "{text}: {distance}");
+    }
+}
+
+#[test]
+fn distributions_survive_writing() {
+    for text in [
+        r#"{ constant = "5ms" }"#,
+        r#"{ lognormal = { median = "70us", sigma = 0.4 } }"#,
+        r#"{ pareto = { scale = "1ms", shape = 1.2 } }"#,
+        r#"{ pareto = { scale = "1ms", shape = 1.2, max = "1s" } }"#,
+        r#"{ empirical = { points = [["1ms", 0.5], ["2ms", 1.0]] } }"#,
+    ] {
+        assert_eq!(written(&read::<SimDuration>(text).unwrap()), text);
+    }
+}
+
+#[test]
+fn impossible_parameters_are_refused() {
+    for (text, part) in [
+        (r#"{ exponential = { mean = "0s" } }"#, "needs mean above 0"),
+        (r#"{ exponential = { mean = "-1s" } }"#, "negative"),
+        (r#"{ exponential = { mean = 5 } }"#, "duration with a unit"),
+        (r#"{ uniform = { low = "2s", high = "1s" } }"#, "low <= high"),
+        (r#"{ lognormal = { median = "1s", sigma = -1.0 } }"#, "sigma"),
+        (r#"{ lognormal = { median = "1s", sigma = inf } }"#, "sigma"),
+        (r#"{ gamma = { mean = "1s", shape = 0 } }"#, "shape"),
+        (r#"{ weibull = { scale = "1s", shape = nan } }"#, "shape"),
+        (r#"{ pareto = { scale = "1s", shape = 0.0 } }"#, "needs shape above 0"),
+        (r#"{ pareto = { scale = "1s", shape = 1.0, max = "1ms" } }"#, "scale <= max"),
+        (r#"{ geometric = { mean = 0.5 } }"#, "1.0 or more"),
+        (r#"{ exponental = { mean = "1s" } }"#, "unknown variant `exponental`"),
+        (r#"{ exponential = { men = "1s" } }"#, "men, available keys: mean"),
+    ] {
+        let error = read::<SimDuration>(text).unwrap_err();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
