@@ -2,6 +2,7 @@
 
 mod detection;
 mod determinism;
+mod draining;
 mod extremes;
 mod health;
 mod operations;
