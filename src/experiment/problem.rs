@@ -87,7 +87,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
 }
 
 /// What to write for keys that have no default.
-const EXAMPLES: [(&str, &str); 26] = [
+const EXAMPLES: [(&str, &str); 33] = [
     ("name", "\"some-name\""),
     ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
     ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
@@ -117,6 +117,13 @@ const EXAMPLES: [(&str, &str); 26] = [
     ("from", "0.0"),
     ("to", "1.0"),
     ("step", "0.1"),
+    ("factor", "3.0"),
+    ("added_rtt", "\"5ms\""),
+    ("probability", "0.01"),
+    ("period", "\"1m\""),
+    ("active", "\"20s\""),
+    ("time_between", "{ exponential = { mean = \"6h\" } }"),
+    ("duration", "{ exponential = { mean = \"10m\" } }"),
 ];
 
 /// `text` in quotes, shortened if it is long.

@@ -3,6 +3,7 @@
 use super::{POOLS, SMALL, parse, scenario};
 use crate::experiment::control_plane::Verb;
 use crate::experiment::reader::names_of;
+use crate::experiment::world::FaultKind;
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
 
@@ -14,11 +15,13 @@ fn blocks() -> Vec<&'static str> {
 
 #[test]
 fn examples_are_accepted() {
-    let [service, pools] = blocks()[..] else { panic!("two examples") };
+    let [faults, service, pools] = blocks()[..] else { panic!("three examples") };
     let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
         .replace("duration = \"10m\"", "duration = \"30m\"")
         .replace("size = 2", "size = 4");
     assert_eq!(scenario(&format!("{service}{base}")).operations.len(), 9);
+    let start = base.find("[[faults]]").unwrap();
+    assert_eq!(scenario(&format!("{faults}{}", &base[..start])).faults.len(), 11);
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
 }
 
@@ -26,6 +29,15 @@ fn examples_are_accepted() {
 fn every_verb_has_an_example() {
     for verb in names_of::<Verb>() {
         assert!(blocks().iter().any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
+    }
+}
+
+#[test]
+fn every_kind_of_fault_is_explained_and_has_an_example() {
+    let faults = blocks()[0];
+    for kind in names_of::<FaultKind>() {
+        assert!(GUIDE.contains(&format!("`{kind}`")), "{kind} is explained");
+        assert!(*kind == "silent" || faults.contains(&format!("kind = \"{kind}\"")), "{kind} has an example");
     }
 }
 
