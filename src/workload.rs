@@ -3,5 +3,8 @@
 mod arrivals;
 mod connection;
 
-pub use arrivals::{ArrivalSpec, Arrivals, Rate};
+pub use arrivals::{
+    Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Modulation, PeakToMean, Population, Rate, TraceRow,
+    TraceRows, TraceSource,
+};
 pub use connection::ConnectionProfile;

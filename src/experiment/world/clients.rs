@@ -5,8 +5,10 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use super::super::bounded::{Name, Span, Whole};
+use super::super::files::DataFiles;
 use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
+use super::super::trace::WrittenArrivals;
 use super::backend_service::ServiceProtocol;
 use super::zone_id;
 use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
@@ -43,7 +45,7 @@ pub(super) struct Client {
     #[serde(default = "Client::addresses")]
     addresses: Whole<1, 16_777_216>,
     /// When it opens connections.
-    arrivals: ArrivalSpec,
+    arrivals: WrittenArrivals,
     /// What a connection carries.
     #[serde(default)]
     connection: ConnectionProfile,
@@ -143,6 +145,7 @@ pub(super) fn clients(
     region: &str,
     zones: &IdVec<ZoneId, String>,
     front: Front,
+    files: &DataFiles,
 ) -> Result<Clients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
@@ -164,13 +167,21 @@ pub(super) fn clients(
         let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
         let outside = || Place { name: place_name.to_owned(), zone: None };
         let place = known.unwrap_or_else(|| places.push(outside()));
-        clients.push(client.group(place, origin, client.protocol(front, &path)?));
+        let protocol = client.protocol(front, &path)?;
+        let arrivals = client.arrivals(files, path.key("arrivals"))?;
+        clients.push(client.group(place, origin, protocol, arrivals));
     }
     Ok((places, clients))
 }
 
 impl Client {
-    fn group(&self, place: PlaceId, origin: Origin, protocol: Protocol) -> ClientGroup {
+    fn group(
+        &self,
+        place: PlaceId,
+        origin: Origin,
+        protocol: Protocol,
+        arrivals: ArrivalSpec,
+    ) -> ClientGroup {
         ClientGroup {
             name: self.name.as_str().to_owned(),
             place,
@@ -179,7 +190,7 @@ impl Client {
             fragmented: self.fragmented,
             destinations: NonZeroU32::new(self.destinations.get()).unwrap_or(NonZeroU32::MIN),
             addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
-            arrivals: self.arrivals,
+            arrivals,
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
@@ -217,6 +228,15 @@ impl Client {
             return Err(Problem::that(at("fragmented"), what, "leave it out, or write protocol = \"UDP\""));
         }
         Ok(protocol)
+    }
+
+    /// When it opens connections, with its trace, if it has one, in `files`.
+    fn arrivals(&self, files: &DataFiles, path: KeyPath) -> Result<ArrivalSpec, Problem> {
+        if matches!(self.arrivals, ArrivalSpec::Closed(_)) {
+            let what = "describes clients that this version does not simulate";
+            return Err(Problem::that(path.key("closed"), what, "write poisson, or another open process"));
+        }
+        self.arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
     }
 
     /// How the load balancer sees its packets, and the name of its place.
