@@ -79,6 +79,36 @@ fn data_files_are_found_beside_the_experiment() {
 }
 
 #[test]
+fn connections_of_a_trace_carry_what_was_recorded() {
+    let text = text().replace(
+        "arrivals = { deterministic = { rate = 2 } }",
+        "arrivals = { deterministic = { rate = 1e-9 } }",
+    );
+    let folder = Folder::new(&text);
+    let run_of = |rows: &str| {
+        folder.write(
+            "data/trace.csv",
+            &format!("t_s,client_id,request_bytes,response_bytes,duration_s\n{rows}"),
+        );
+        run(&folder.read(), 0)
+    };
+    // The first minute is not measured.
+    let outcome = run_of("1,a,7,7,1\n70,a,10,100,\n80,b,20,200,\n90,a,30,300,0\n");
+    let totals = outcome.total();
+    assert_eq!((outcome.opened, totals.connections, totals.requests), (4, 3, 3));
+    assert_eq!((totals.request_bytes, totals.response_bytes), (60, 600));
+    let peak = |outcome: &Outcome| outcome.backends.iter().map(|backend| backend.peak_active).sum::<u64>();
+    assert!(peak(&outcome) <= 2, "one after the other, on one of two backends each");
+    // Each is open until the last one begins, and the second is not measured twice.
+    let rows = (0..50).map(|n| format!("{},h{n},10,100,{}\n", 100 + n, 100 - n));
+    let outcome = run_of(&rows.collect::<String>());
+    assert_eq!((outcome.completed, peak(&outcome)), (50, 50));
+    // What was not recorded is drawn.
+    let outcome = run_of("70,a,10,,\n");
+    assert!(outcome.total().response_bytes <= 3000 && outcome.total().requests == 1);
+}
+
+#[test]
 fn durations_come_from_files_too() {
     let text = changed("{ exponential = { mean = \"5ms\" } }", "{ empirical = { file = \"times.txt\" } }");
     let folder = Folder::new(&text);
@@ -162,7 +192,10 @@ fn runs_with_data_are_the_same_on_any_number_of_threads() {
         "arrivals = { deterministic = { rate = 2 } }",
         "arrivals = { mmpp = { rates = [0, 2], mean_dwell = \"10s\" } }\n\
          [[clients]]\nname = \"day\"\nkind = \"vpn\"\n\
-         arrivals = { diurnal = { mean_rate = 1, peak_to_mean = 2, period = \"5m\" } }",
+         arrivals = { diurnal = { mean_rate = 1, peak_to_mean = 2, period = \"5m\" } }\n\
+         [[clients]]\nname = \"pool\"\nkind = \"vm\"\nzone = \"us-central1-b\"\nretries = 2\nmax_age = \"1s\"\n\
+         retry_backoff = { base = \"10ms\", jitter = 1.0 }\nrequest_timeout = \"6ms\"\n\
+         arrivals = { closed = { population = 5, think_time = { exponential = { mean = \"1s\" } } } }",
     );
     let folder = Folder::new(&text);
     let (one, again) = (Arc::new(folder.read()), Arc::new(folder.read()));
@@ -282,6 +315,15 @@ fn files_that_can_not_be_read_are_told() {
     let arm = text().replace("\"STAY_WITHIN_ZONE\" }", "\"STAY_WITHIN_ZONE\", \"data_folder\" = \"x\" }");
     let error = Folder::new(&arm).error(&Overrides::default());
     assert!(error.contains("holds for the whole experiment"), "{error}");
+}
+
+#[test]
+fn closed_loops_need_ports() {
+    let closed = "arrivals = { closed = { population = 1000000, think_time = { constant = \"1s\" } } }";
+    let text = changed("arrivals = { poisson = { rate = 20.0 } }", closed);
+    let error = refusal(&text, &Overrides::default());
+    let part = "`clients.web-a.arrivals.closed.population` is 1000000, too many for 100 addresses";
+    assert!(error.contains(part) && error.contains("write addresses = 245 or more"), "{error}");
 }
 
 #[test]

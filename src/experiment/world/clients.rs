@@ -16,10 +16,13 @@ use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::Origin;
 use crate::sim::scenario::{ClientGroup, Place};
-use crate::workload::{ArrivalSpec, ConnectionProfile};
+use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// The most client addresses: a sixteenth of all that IPv4 has.
 const ADDRESSES_MAX: u64 = 1 << 28;
+
+/// The most clients of a closed loop on an address, which has a port for each of them.
+const CLIENTS_MAX: u32 = 4096;
 
 /// `[[clients]]`
 #[derive(Debug, Deserialize)]
@@ -58,6 +61,11 @@ pub(super) struct Client {
     /// How often a failed connection is tried anew. Default: 0.
     #[serde(default = "Client::retries")]
     retries: Whole<0, 100>,
+    /// How long it waits before each of them. Default: not at all.
+    #[serde(default)]
+    retry_backoff: Backoff,
+    /// From a connection's first SYN to when a new one takes its place. Default: none.
+    max_age: Option<Span>,
 }
 
 impl Client {
@@ -195,6 +203,8 @@ impl Client {
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
             retries: self.retries.get(),
+            retry_backoff: self.retry_backoff,
+            max_age: self.max_age.map(Span::get),
         }
     }
 
@@ -232,9 +242,16 @@ impl Client {
 
     /// When it opens connections, with its trace, if it has one, in `files`.
     fn arrivals(&self, files: &DataFiles, path: KeyPath) -> Result<ArrivalSpec, Problem> {
-        if matches!(self.arrivals, ArrivalSpec::Closed(_)) {
-            let what = "describes clients that this version does not simulate";
-            return Err(Problem::that(path.key("closed"), what, "write poisson, or another open process"));
+        if let ArrivalSpec::Closed(closed) = &self.arrivals {
+            let (population, addresses) = (closed.population.get(), self.addresses.get());
+            if population.div_ceil(CLIENTS_MAX) > addresses {
+                let what = format!("is {population}, too many for {addresses} addresses");
+                let help = format!(
+                    "write addresses = {} or more: {CLIENTS_MAX} clients can share one",
+                    population.div_ceil(CLIENTS_MAX)
+                );
+                return Err(Problem::that(path.key("closed").key("population"), what, help));
+            }
         }
         self.arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
     }
