@@ -109,6 +109,8 @@ pub struct LoadBalancer {
     settings: Settings,
     roster: Roster,
     selectors: Selectors,
+    /// What selection hashes are changed by, so that another key places the same connections otherwise.
+    hash_key: u64,
     weights: IdVec<BackendId, WeightState>,
     last_valid_weights: IdVec<BackendId, f64>,
     table: ConnectionTable,
@@ -138,6 +140,7 @@ impl LoadBalancer {
         let mut balancer = Self {
             settings,
             selectors: Selectors::new(&roster, settings.hash),
+            hash_key: 0,
             weights: roster.all().iter().map(|_| WeightState::Unavailable).collect(),
             last_valid_weights: roster.all().iter().map(|_| 1.0).collect(),
             roster,
@@ -154,6 +157,13 @@ impl LoadBalancer {
         balancer.decide_anew();
         balancer.serving = balancer.decisions[0].kind.role();
         balancer
+    }
+
+    /// The same load balancer with a hash function of its own: every `key` is another member of the family. The
+    /// documents say nothing of the function (HASH-2), so a result should not hang on one draw of it.
+    pub fn with_hash_key(mut self, key: u64) -> Self {
+        self.hash_key = key;
+        self
     }
 
     /// The backends with their health.
@@ -232,7 +242,7 @@ impl LoadBalancer {
     fn select(&mut self, packet: &Packet) -> Verdict {
         let decision = self.decisions[origin_slot(packet.origin, self.roster.zones())];
         let fields = self.settings.session_affinity.fields(packet.class());
-        let hash = fields.selection_hash(&packet.tuple);
+        let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
         let chosen = decision.modified.and_then(|set| self.selectors.pick(&self.roster, set, hash));
         match chosen {
             Some(backend) => Verdict::Selected { backend, outcome: decision.outcome },

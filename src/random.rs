@@ -38,6 +38,8 @@ pub enum Purpose {
     ProbeTrips,
     /// Which backends a fault strikes.
     FaultTargets,
+    /// Which member of its family of hash functions the load balancer selects backends with.
+    Selection,
 }
 
 /// The root of all randomness of one run.
@@ -69,6 +71,11 @@ impl StreamKey {
     #[inline]
     pub fn child(self, number: u64) -> Self {
         Self(mix(self.0 ^ mix(number)))
+    }
+
+    /// The key as a word, for what is drawn once.
+    pub fn word(self) -> u64 {
+        self.0
     }
 
     /// A generator for a long stream.

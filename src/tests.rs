@@ -3,6 +3,7 @@
 mod clients;
 mod detection;
 mod determinism;
+mod draining;
 mod extremes;
 mod health;
 mod operations;

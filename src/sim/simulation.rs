@@ -75,7 +75,8 @@ impl<'a> Simulation<'a> {
                 scenario.balancer,
                 scenario.zones.len(),
                 scenario.members(|_| check.initially_healthy),
-            ),
+            )
+            .with_hash_key(seed.stream(Purpose::Selection, "load-balancer").word()),
             flows: Flows::default(),
             machines: machines.collect(),
             stations: scenario

@@ -277,18 +277,36 @@ fn a_reader_that_goes_away_is_no_error() {
     }
 }
 
-/// Every committed results folder is of a complete job and can be read.
+/// Every experiment says its question and its command; its committed results are of that very file, and complete.
 #[test]
-fn committed_results_are_complete() {
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+fn committed_results_are_complete_and_of_the_committed_experiments() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("results/README.md")).unwrap();
     let mut count = 0;
-    for entry in fs::read_dir(results).unwrap() {
-        let folder = entry.unwrap().path();
-        let Ok(manifest) = fs::read_to_string(folder.join("manifest.json")) else { continue };
-        let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
-        assert_eq!(manifest["complete"], true, "{}", folder.display());
+    for entry in fs::read_dir(root.join("experiments")).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("# ") && text.lines().next().unwrap().ends_with('?'), "{name} asks nothing");
+        assert!(text.contains(&format!("\nname = \"{name}\"\n")), "{name} is called otherwise inside");
+        if name == "quickstart" {
+            continue;
+        }
+        assert!(
+            text.contains(&format!("\n#   zonesim run experiments/{name}.toml\n")),
+            "{name} has no command"
+        );
+        assert!(readme.contains(&format!("`{name}`")), "{name} is not listed");
+        let folder = root.join("results").join(name);
+        assert_eq!(fs::read_to_string(folder.join("experiment.toml")).unwrap(), text, "{name} has changed");
+        let manifest: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+        assert_eq!(manifest["complete"], true, "{name}");
         let found = rows(&folder, "runs.csv").len() as u64;
-        assert_eq!(Some(found), manifest["finished_runs"].as_u64(), "{}", folder.display());
+        assert_eq!(Some(found), manifest["finished_runs"].as_u64(), "{name}");
         count += 1;
     }
     assert!(count > 0);
