@@ -13,6 +13,10 @@
 //! have, whether it has it or not. A part with other characters than letters, digits, `-` and `_` is quoted:
 //! `arms.spill.sweep."server.workers"`. A table that is set as a whole is replaced, not merged.
 //!
+//! # Data files
+//! An empirical distribution and a trace may stand in a file, which the experiment names (`files`). Like everything else
+//! they belong to a cell: an arm may name another file, and an axis several.
+//!
 //! # Precedence
 //! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes.
 //!
@@ -28,7 +32,9 @@ mod column;
 mod control_plane;
 mod decimal;
 mod draft;
+mod empirical;
 mod error;
+mod files;
 mod node;
 mod path;
 mod plan;
@@ -37,6 +43,7 @@ mod reader;
 mod reason;
 pub mod runner;
 mod threshold;
+mod trace;
 mod world;
 
 #[cfg(test)]
@@ -44,7 +51,7 @@ mod tests;
 
 use std::path::Path;
 
-use toml_edit::Table;
+use toml_edit::{DocumentMut, Table, value};
 
 use crate::sim::scenario::Scenario;
 use assignment::Assignment;
@@ -52,6 +59,7 @@ pub use axis::AxisValue;
 use draft::Draft;
 pub use error::ExperimentError;
 use error::{Place, Report};
+use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
 pub use problem::nearest;
@@ -111,6 +119,7 @@ pub struct Experiment {
     cells: Vec<Cell>,
     /// The file with the overrides of the command line, without what cells do not depend on.
     base: Table,
+    files: DataFiles,
     document: String,
 }
 
@@ -122,7 +131,7 @@ impl Experiment {
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(Source { name, text }, overrides),
+            Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
             Err(error) => Err(ExperimentError::new(Report {
                 title: format!("`{name}` can't be read: {error}"),
                 source: Source { name, text: String::new() },
@@ -133,11 +142,20 @@ impl Experiment {
         }
     }
 
-    /// Reads the experiment in `source`, and checks every cell of it.
+    /// Reads the experiment in `source`, and checks every cell of it. It can name data files by absolute paths only.
     ///
     /// # Errors
     /// If it is no experiment.
     pub fn parse(source: Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
+        Self::parse_in(None, source, overrides)
+    }
+
+    /// Reads the experiment in `source`, which stands in `folder`.
+    fn parse_in(
+        folder: Option<&Path>,
+        source: Source,
+        overrides: &Overrides,
+    ) -> Result<Self, ExperimentError> {
         let draft = Draft::new(&source, overrides)?;
         let document = draft.document()?;
         let plan = plan::plan(&document)
@@ -151,6 +169,7 @@ impl Experiment {
             cells: cells(&plan.arms, &paths),
             axes: paths.iter().zip(columns).map(axis).collect(),
             document: document.to_string(),
+            files: DataFiles::new(folder, plan.data_folder.as_deref()),
             plan,
             paths,
             base,
@@ -199,12 +218,27 @@ impl Experiment {
         &self.document
     }
 
+    /// The text of [`Experiment::document`] for a file in `folder`, which must exist: it finds its data files from there.
+    pub fn document_in(&self, folder: &Path) -> String {
+        let Some(data_folder) = self.files.folder_from(folder) else {
+            return self.document.clone();
+        };
+        let mut document: DocumentMut = self.document.parse().expect("it was read before");
+        document.insert("data_folder", value(data_folder));
+        document.to_string()
+    }
+
+    /// A number that depends on everything in its data files; 0 if it has none.
+    pub fn data_fingerprint(&self) -> u64 {
+        self.files.fingerprint()
+    }
+
     /// What `cell` simulates.
     pub fn scenario(&self, cell: &Cell) -> Scenario {
         let mut root = self.base.clone();
         let assignments = self.assignments(cell);
         let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
-        let scenario = applied.and_then(|()| world::scenario(&root));
+        let scenario = applied.and_then(|()| world::scenario(&root, &self.files));
         scenario.expect("every cell was checked when the experiment was read")
     }
 
@@ -226,8 +260,8 @@ impl Experiment {
             let mut root = self.base.clone();
             let assignments = self.assignments(cell);
             let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
-            if let Err(problem) = applied.and_then(|()| world::scenario(&root).map(drop)) {
-                let check = |root: &Table| world::scenario(root).map(drop);
+            if let Err(problem) = applied.and_then(|()| world::scenario(&root, &self.files).map(drop)) {
+                let check = |root: &Table| world::scenario(root, &self.files).map(drop);
                 return Err(draft.report(
                     problem,
                     &assignments,

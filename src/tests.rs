@@ -1,5 +1,6 @@
 //! Tests of more than one room: the source itself, and whole runs.
 
+mod clients;
 mod detection;
 mod determinism;
 mod draining;

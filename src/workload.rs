@@ -1,7 +1,12 @@
 //! What clients do: when they open connections, and what a connection carries.
 
 mod arrivals;
+mod backoff;
 mod connection;
 
-pub use arrivals::{ArrivalSpec, Arrivals, Rate};
+pub use arrivals::{
+    Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Modulation, PeakToMean, Population, Rate, TraceRow,
+    TraceRows, TraceSource,
+};
+pub use backoff::{Backoff, Factor, Jitter};
 pub use connection::ConnectionProfile;

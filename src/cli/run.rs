@@ -141,7 +141,7 @@ impl<'a> Job<'a> {
             (journal, Vec::new())
         };
         let tables = Tables::create(folder, experiment)?;
-        write_file(folder, "experiment.toml", experiment.document())?;
+        write_file(folder, "experiment.toml", &experiment.document_in(folder))?;
         let mut job = Self {
             experiment,
             folder,
@@ -257,25 +257,28 @@ fn plan(experiment: &Experiment) -> (String, String) {
         text += &format!("\t{}", axis.column);
     }
     text += "\texpected_connections\n";
-    let mut total = 0.0;
+    let mut total = Some(0.0);
+    let shown = |count: Option<f64>| count.map_or("unknown".to_owned(), |count| format!("{count:.0}"));
     for cell in experiment.cells() {
         text += &format!("{}\t{}", cell.index, cell.arm);
         for value in &cell.values {
             text += &format!("\t{}", value.as_ref().map(ToString::to_string).unwrap_or_default());
         }
         let scenario = experiment.scenario(cell);
-        let rate: f64 = scenario.clients.iter().map(|client| client.arrivals.mean_rate()).sum();
-        let connections =
-            rate * scenario.timing.window_end().as_secs_f64() * f64::from(experiment.replications());
-        total += connections;
-        text += &format!("\t{connections:.0}\n");
+        let end = scenario.timing.window_end();
+        let expected = scenario.clients.iter().map(|client| client.arrivals.expected_before(end));
+        let connections: Option<f64> = expected.sum();
+        let connections = connections.map(|connections| connections * f64::from(experiment.replications()));
+        total = total.zip(connections).map(|(total, connections)| total + connections);
+        text += &format!("\t{}\n", shown(connections));
     }
     let (cells, replications) = (experiment.cells().len(), experiment.replications());
     let runs = cells as u64 * u64::from(replications);
     (
         text,
         format!(
-            "cells: {cells}, replications: {replications}, runs: {runs}, expected connections: {total:.0}"
+            "cells: {cells}, replications: {replications}, runs: {runs}, expected connections: {}",
+            shown(total)
         ),
     )
 }

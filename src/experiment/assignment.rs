@@ -8,11 +8,12 @@ use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::{Problem, choice, shown};
 use super::reader::names_of;
+use super::trace::WrittenArrivals;
 use super::world::Network;
 use crate::random::Distribution;
 use crate::sim::scenario::{Failures, Server};
 use crate::time::SimDuration;
-use crate::workload::{ArrivalSpec, ConnectionProfile};
+use crate::workload::ConnectionProfile;
 
 /// A value for the key that a path names.
 #[derive(Clone, Debug)]
@@ -140,7 +141,7 @@ fn written(default: &impl Serialize) -> Value {
 fn give_way(table: &mut dyn TableLike, next: &str) {
     let held: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
     let [held] = &held[..] else { return };
-    let alternatives = [names_of::<Distribution<SimDuration>>(), names_of::<ArrivalSpec>()];
+    let alternatives = [names_of::<Distribution<SimDuration>>(), names_of::<WrittenArrivals>()];
     let both = |names: &&[&str]| names.contains(&held.as_str()) && names.contains(&next);
     if held != next && alternatives.iter().any(both) {
         table.remove(held);

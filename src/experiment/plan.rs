@@ -15,11 +15,12 @@ use super::threshold::{Threshold, WrittenThreshold, thresholds};
 use super::world::{Simulation, check_keys};
 
 /// The keys of the root that are about the whole experiment, and not about a cell.
-pub(super) const KEYS: [&str; 5] = ["name", "description", "arms", "sweep", "thresholds"];
+pub(super) const KEYS: [&str; 6] = ["name", "description", "data_folder", "arms", "sweep", "thresholds"];
 /// The keys that hold for the whole experiment, so that no arm and no axis can set them.
-const SHARED: [&[&str]; 8] = [
+const SHARED: [&[&str]; 9] = [
     &["name"],
     &["description"],
+    &["data_folder"],
     &["arms"],
     &["sweep"],
     &["thresholds"],
@@ -35,6 +36,7 @@ const RUNS_MAX: u128 = 1_000_000;
 pub(super) struct Plan {
     pub name: String,
     pub description: String,
+    pub data_folder: Option<String>,
     pub seed: u64,
     pub replications: u32,
     /// At least one.
@@ -79,6 +81,8 @@ struct Written {
     /// The question that it asks. Default: none.
     #[serde(default)]
     description: String,
+    /// What the paths of data files are relative to, itself relative to the experiment file. Default: its folder.
+    data_folder: Option<String>,
     #[serde(default)]
     simulation: Simulation,
     #[serde(default, rename = "arms")]
@@ -119,6 +123,7 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     let plan = Plan {
         name: written.name.0,
         description: written.description,
+        data_folder: written.data_folder,
         seed: written.simulation.seed,
         replications: written.simulation.replications.get(),
         thresholds: thresholds(written.thresholds, &arms)?,

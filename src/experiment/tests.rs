@@ -2,6 +2,7 @@
 
 mod cells;
 mod complete;
+mod data;
 mod errors;
 mod guide;
 mod mutations;

@@ -19,6 +19,8 @@ use toml_edit::Table;
 
 use super::bounded::Name;
 use super::control_plane::{Balancer, ControlPlane, Scheme};
+use super::empirical::inline_files;
+use super::files::DataFiles;
 use super::node::Node;
 use super::path::KeyPath;
 use super::plan;
@@ -71,10 +73,12 @@ struct World {
     semantics: Semantics,
 }
 
-/// The scenario that the experiment `root` describes.
-pub(super) fn scenario(root: &Table) -> Result<Scenario, Problem> {
+/// The scenario that the experiment `root` describes, with the data in `files`.
+pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Problem> {
     check_keys(root)?;
-    let root = Node::Table(root);
+    let mut root = root.clone();
+    inline_files(&mut root, files)?;
+    let root = Node::Table(&root);
     let world: World = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
     let operations = operations::operations(root)?;
     let timing = world.simulation.timing()?;
@@ -86,7 +90,8 @@ pub(super) fn scenario(root: &Table) -> Result<Scenario, Problem> {
     })?;
     let LoadBalancer { front, settings, backends, control_plane } =
         world.load_balancer(&zones, &operations)?;
-    let (places, clients) = clients::clients(&world.clients, world.region.name.as_str(), &zones, front)?;
+    let (places, clients) =
+        clients::clients(&world.clients, world.region.name.as_str(), &zones, front, files)?;
     let round_trips = world.network.round_trips(&zones, &places, &clients)?;
     let history = History::of(&operations, control_plane, &timing)?;
     let draining_timeout = settings.draining_timeout;

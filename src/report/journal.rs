@@ -68,9 +68,9 @@ struct Record {
     outcome: Outcome,
 }
 
-/// A fingerprint of an experiment as run, overrides applied.
+/// A fingerprint of an experiment as run, overrides applied, and of its data files.
 pub fn experiment_hash(experiment: &Experiment) -> String {
-    format!("{:016x}", hash_bytes(0, experiment.document().as_bytes()))
+    format!("{:016x}", hash_bytes(experiment.data_fingerprint(), experiment.document().as_bytes()))
 }
 
 /// An open journal, which no other process can open as long.

@@ -1,8 +1,13 @@
 //! Client groups: when their connections begin, and from which addresses and ports.
+//!
+//! The engine asks for the next connection ([`Clients::take_next`]) and tells when one has ended ([`Clients::ended`]).
+//! Whatever follows from that is for the group: another try, another turn of a closed loop, a free port.
+
+mod ports;
+mod slots;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
-use std::num::NonZeroU32;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::RangeInclusive;
 
 use rand::Rng;
@@ -11,24 +16,44 @@ use super::flow::{Flow, Flows};
 use super::scenario::ClientGroup;
 use crate::ids::{ClientId, IdVec};
 use crate::lb::packet::Endpoint;
-use crate::random::{Purpose, RunSeed, Stream, StreamKey};
-use crate::time::SimTime;
-use crate::workload::Arrivals;
+use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
+use crate::time::{SimDuration, SimTime};
+use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
+use ports::Ports;
+use slots::Slots;
 
 /// The ephemeral ports of a Linux client.
 const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
-/// Ports of retries: others, so that a retry in one arm shifts no port of a later connection.
-const RETRY_PORTS: RangeInclusive<u16> = 61_000..=65_535;
+/// Ports of connections that follow upon others, as retries do: these are apart, so that a retry in one arm shifts no port
+/// of a later connection.
+const LATER_PORTS: RangeInclusive<u16> = 61_000..=65_535;
 /// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
+
+/// What a key is made for, beside connections and their draws.
+const RETRY: u64 = u64::MAX;
+const REPLACEMENT: u64 = u64::MAX - 1;
+const THINK: u64 = u64::MAX - 2;
+const WAIT: u64 = u64::MAX - 3;
 
 /// The client groups of a run.
 #[derive(Debug)]
 pub(super) struct Clients {
     groups: IdVec<ClientId, Senders>,
-    /// Each group's next arrival. Arrivals are merged with the events, never queued with them.
-    upcoming: BinaryHeap<Reverse<(SimTime, ClientId)>>,
+    /// Who opens a connection, and when. This is merged with the events, never queued with them.
+    upcoming: BinaryHeap<Reverse<(SimTime, ClientId, Turn)>>,
     end: SimTime,
+}
+
+/// What opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// The next arrival of the group.
+    Arrival,
+    /// The client of a closed loop with this number, after it has thought.
+    Client(u32),
+    /// What waits in this slot.
+    Waiting(u32),
 }
 
 /// One client group's addresses.
@@ -43,57 +68,43 @@ struct Senders {
     next: NewConnection,
     first_address: u32,
     ports: Ports,
-    retry_ports: Ports,
+    later_ports: Ports,
+    retries: u32,
+    backoff: Backoff,
+    /// Connections that follow upon others, but not at once.
+    waiting: Slots<NewConnection>,
+    recorded: Option<Recorded>,
+    closed: Option<Closed>,
 }
 
-/// The ports of each address of a group, used in turn. Like a client's kernel it never gives a port that is in use: once
-/// an address has used all of them, those in use are remembered.
+/// What a trace says of the connections that are open.
+#[derive(Debug, Default)]
+struct Recorded {
+    rows: Slots<TraceRow>,
+    /// The addresses of the clients that the trace named first.
+    addresses: BTreeMap<u64, u32>,
+}
+
+/// The clients of a closed loop.
 #[derive(Debug)]
-struct Ports {
-    first: u16,
-    count: u16,
-    next: Vec<u16>,
-    in_use: Option<BTreeSet<(u32, u16)>>,
+struct Closed {
+    spec: ClosedLoop,
+    /// How many connections each of them has opened.
+    opened: Vec<u32>,
 }
 
-impl Ports {
-    fn new(ports: RangeInclusive<u16>, addresses: usize) -> Self {
-        let count = ports.end() - ports.start() + 1;
-        Self { first: *ports.start(), count, next: vec![0; addresses], in_use: None }
-    }
-
-    /// A free port of `address`, if there is one. `open` gives the addresses and ports in use; it is asked once at most.
-    fn take(&mut self, address: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> Option<u16> {
-        if self.in_use.is_none() && self.next[address as usize] == self.count {
-            self.in_use = Some(open());
-        }
-        for _ in 0..self.count {
-            let next = &mut self.next[address as usize];
-            if *next == self.count {
-                *next = 0;
-            }
-            let port = self.first + *next;
-            *next += 1;
-            if self.in_use.as_mut().is_none_or(|in_use| in_use.insert((address, port))) {
-                return Some(port);
-            }
-        }
-        None
-    }
-
-    fn release(&mut self, address: u32, port: u16) {
-        if let Some(in_use) = &mut self.in_use {
-            in_use.remove(&(address, port));
-        }
-    }
-}
-
-/// What names a new connection.
+/// What a new connection is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewConnection {
     pub(super) key: StreamKey,
     pub(super) address: u32,
     pub(super) port: u16,
+    /// What its group knows it by: a client of a closed loop, or a row of a trace.
+    pub(super) number: u32,
+    /// How often it is tried anew.
+    pub(super) retries: u32,
+    /// How many requests it makes, if that is not to be drawn.
+    pub(super) requests: Option<u32>,
 }
 
 impl Clients {
@@ -110,45 +121,46 @@ impl Clients {
             .collect();
         let mut clients = Self { groups, upcoming: BinaryHeap::new(), end };
         let none = Flows::default();
-        clients.groups.ids().for_each(|client| clients.plan_next(client, &none));
+        for client in clients.groups.ids() {
+            let population = clients.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
+            for number in 0..population as u32 {
+                let first = SimTime::ZERO + clients.groups[client].think(number);
+                clients.plan(first, client, Turn::Client(number));
+            }
+            clients.plan_next(client, &none);
+        }
         clients
     }
 
     /// When the next connection begins; never if there is none before the end.
     #[inline]
     pub(super) fn next_time(&self) -> SimTime {
-        self.upcoming.peek().map_or(SimTime::NEVER, |Reverse((time, _))| *time)
+        self.upcoming.peek().map_or(SimTime::NEVER, |Reverse((time, ..))| *time)
     }
 
-    /// The next connection's group and name. At equal times the first group comes first.
+    /// The next connection and its group. At equal times the first group comes first.
     pub(super) fn take_next(&mut self, flows: &Flows) -> Option<(ClientId, NewConnection)> {
-        let Reverse((_, client)) = self.upcoming.pop()?;
-        let connection = self.groups[client].next;
-        self.plan_next(client, flows);
+        let Reverse((_, client, turn)) = self.upcoming.pop()?;
+        let senders = &mut self.groups[client];
+        let connection = match turn {
+            Turn::Arrival => {
+                let connection = senders.next;
+                self.plan_next(client, flows);
+                connection
+            }
+            Turn::Client(number) => senders.turn(number, || flows.ports_in_use(client, EPHEMERAL_PORTS)),
+            Turn::Waiting(slot) => {
+                let waiting = senders.waiting.take(slot);
+                senders.with_later_port(waiting, || flows.ports_in_use(client, LATER_PORTS))
+            }
+        };
         Some((client, connection))
     }
 
-    /// The source of the connection that the group `client` opens next.
+    /// The source of the connection that the group `client` opens next, as far as it is known.
     pub(super) fn next_source(&self, client: ClientId) -> Endpoint {
         let next = &self.groups[client].next;
         self.source(client, next.address, next.port)
-    }
-
-    /// The name of another try of connection `key`, from another port of the same address.
-    pub(super) fn retry(&mut self, flows: &Flows, flow: &Flow) -> NewConnection {
-        let senders = &mut self.groups[flow.client];
-        let port = senders.retry_ports.take(flow.address, || flows.ports_in_use(flow.client, RETRY_PORTS));
-        let port = port.unwrap_or_else(|| senders.out_of_ports(RETRY_PORTS));
-        NewConnection { key: flow.key.child(u64::MAX), address: flow.address, port }
-    }
-
-    /// A connection is over: its port is free again.
-    #[inline]
-    pub(super) fn release(&mut self, flow: &Flow) {
-        let senders = &mut self.groups[flow.client];
-        let ports =
-            if RETRY_PORTS.contains(&flow.port) { &mut senders.retry_ports } else { &mut senders.ports };
-        ports.release(flow.address, flow.port);
     }
 
     /// The source of a connection's packets.
@@ -157,11 +169,73 @@ impl Clients {
         Endpoint { ip: self.groups[client].first_address + address, port }
     }
 
+    /// What was recorded of a connection, if it comes of a trace.
+    #[inline]
+    pub(super) fn recorded(&self, flow: &Flow) -> Option<&TraceRow> {
+        self.groups[flow.client].recorded.as_ref().map(|recorded| &recorded.rows[flow.number])
+    }
+
+    /// A connection is over: its port is free again, and unless another one goes on where it ends, its client is done.
+    pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failed: bool) {
+        let senders = &mut self.groups[flow.client];
+        let ports =
+            if LATER_PORTS.contains(&flow.port) { &mut senders.later_ports } else { &mut senders.ports };
+        ports.release(flow.address, flow.port);
+        let goes_on = if failed { flow.retries_left > 0 } else { flow.requests_sent < flow.requests };
+        if goes_on {
+            return;
+        }
+        if let Some(recorded) = &mut senders.recorded {
+            recorded.rows.take(flow.number);
+        }
+        if senders.closed.is_some() {
+            // Time passes even if neither connections nor thoughts take any.
+            let next = (now + senders.think(flow.number)).max(flow.started + SimDuration::from_nanos(1));
+            self.plan(next, flow.client, Turn::Client(flow.number));
+        }
+    }
+
+    /// Another try of a connection that has failed, from another port of the same address: now, or, with a back-off,
+    /// later.
+    pub(super) fn retry(&mut self, now: SimTime, flows: &Flows, flow: &Flow) -> Option<NewConnection> {
+        let senders = &mut self.groups[flow.client];
+        let retries = flow.retries_left.checked_sub(1)?;
+        let requests = flow.requests_given.then_some(flow.requests);
+        let again = NewConnection { retries, requests, ..senders.after(flow, RETRY) };
+        let chance = open_unit(again.key.child(WAIT).draws().next_u64());
+        let wait = senders.backoff.wait(senders.retries - retries, chance);
+        if wait.is_zero() {
+            return Some(senders.with_later_port(again, || flows.ports_in_use(flow.client, LATER_PORTS)));
+        }
+        self.plan_later(now + wait, flow.client, again);
+        None
+    }
+
+    /// From `at` on, a new connection makes the requests that `flow`, which its client has closed, has not made.
+    pub(super) fn go_on(&mut self, at: SimTime, flow: &Flow) {
+        let senders = &self.groups[flow.client];
+        let requests = Some(flow.requests - flow.requests_sent);
+        let next = NewConnection { retries: senders.retries, requests, ..senders.after(flow, REPLACEMENT) };
+        self.plan_later(at, flow.client, next);
+    }
+
+    fn plan_later(&mut self, at: SimTime, client: ClientId, connection: NewConnection) {
+        let slot = self.groups[client].waiting.put(connection);
+        self.plan(at, client, Turn::Waiting(slot));
+    }
+
     fn plan_next(&mut self, client: ClientId, flows: &Flows) {
-        let time = self.groups[client].arrivals.next_time();
-        if time < self.end {
-            self.groups[client].name_next(|| flows.ports_in_use(client, EPHEMERAL_PORTS));
-            self.upcoming.push(Reverse((time, client)));
+        let Some(arrival) = self.groups[client].arrivals.next() else { return };
+        if arrival.at < self.end {
+            self.groups[client].name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS));
+            self.plan(arrival.at, client, Turn::Arrival);
+        }
+    }
+
+    /// Connections begin before the end, or not at all.
+    fn plan(&mut self, at: SimTime, client: ClientId, turn: Turn) {
+        if at < self.end {
+            self.upcoming.push(Reverse((at, client, turn)));
         }
     }
 }
@@ -170,26 +244,95 @@ impl Senders {
     fn new(group: &ClientGroup, seed: RunSeed, first_address: u32) -> Self {
         let addresses = group.addresses.get() as usize;
         let connections = seed.stream(Purpose::Connections, &group.name);
+        let needs_later_ports = group.retries > 0 || group.max_age.is_some();
+        let closed = match &group.arrivals {
+            ArrivalSpec::Closed(spec) => {
+                Some(Closed { opened: vec![0; spec.population.get() as usize], spec: spec.clone() })
+            }
+            _ => None,
+        };
         Self {
             name: group.name.clone(),
             arrivals: group.arrivals.start(seed.stream(Purpose::Arrivals, &group.name).generator()),
             connections,
             opened: 0,
-            next: NewConnection { key: connections, address: 0, port: 0 },
+            next: NewConnection {
+                key: connections,
+                address: 0,
+                port: 0,
+                number: 0,
+                retries: group.retries,
+                requests: None,
+            },
             choice: seed.stream(Purpose::Addresses, &group.name).generator(),
             first_address,
             ports: Ports::new(EPHEMERAL_PORTS, addresses),
-            retry_ports: Ports::new(RETRY_PORTS, if group.retries > 0 { addresses } else { 0 }),
+            later_ports: Ports::new(LATER_PORTS, if needs_later_ports { addresses } else { 0 }),
+            retries: group.retries,
+            backoff: group.retry_backoff,
+            waiting: Slots::default(),
+            recorded: matches!(group.arrivals, ArrivalSpec::Trace(_)).then(Recorded::default),
+            closed,
         }
     }
 
-    /// Draws what names the next connection.
-    fn name_next(&mut self, open: impl FnOnce() -> BTreeSet<(u32, u16)>) {
+    /// Draws what names the next arrival, of which `row` was recorded.
+    fn name_next(&mut self, row: Option<TraceRow>, open: impl FnOnce() -> BTreeSet<(u32, u16)>) {
         let key = self.connections.child(self.opened);
         self.opened += 1;
-        let address = self.choose_address();
-        let port = self.ports.take(address, open).unwrap_or_else(|| self.out_of_ports(EPHEMERAL_PORTS));
-        self.next = NewConnection { key, address, port };
+        let count = self.address_count();
+        let (address, number, requests) = match (row, &mut self.recorded) {
+            (Some(row), Some(recorded)) => {
+                (recorded.address_of(row.client_id, count), recorded.rows.put(row), Some(1))
+            }
+            _ => (choose(self.choice.next_u64(), count), 0, None),
+        };
+        let port = self.port(address, open);
+        self.next = NewConnection { key, address, port, number, requests, retries: self.retries };
+    }
+
+    /// The next connection of client `number` of a closed loop. Each client has one address.
+    fn turn(&mut self, number: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> NewConnection {
+        let key = self.turn_key(number);
+        self.closed().opened[number as usize] += 1;
+        let address = number % self.address_count();
+        let port = self.port(address, open);
+        NewConnection { key, address, port, number, requests: None, retries: self.retries }
+    }
+
+    /// How long client `number` of a closed loop thinks before its next connection.
+    fn think(&mut self, number: u32) -> SimDuration {
+        let mut draws = self.turn_key(number).child(THINK).draws();
+        self.closed().spec.think_time.sample(&mut draws)
+    }
+
+    /// The key of the next connection of client `number` of a closed loop: the same in every arm.
+    fn turn_key(&mut self, number: u32) -> StreamKey {
+        let opened = self.closed().opened[number as usize];
+        self.connections.child(u64::from(number)).child(u64::from(opened))
+    }
+
+    fn closed(&mut self) -> &mut Closed {
+        self.closed.as_mut().expect("only clients of a closed loop have turns")
+    }
+
+    /// A connection from where `flow` came from, with a key made for `purpose`; its port is not known yet.
+    fn after(&self, flow: &Flow, purpose: u64) -> NewConnection {
+        let (key, address, number) = (flow.key.child(purpose), flow.address, flow.number);
+        NewConnection { key, address, number, ..self.next }
+    }
+
+    fn port(&mut self, address: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> u16 {
+        self.ports.take(address, open).unwrap_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))
+    }
+
+    fn with_later_port(
+        &mut self,
+        connection: NewConnection,
+        open: impl FnOnce() -> BTreeSet<(u32, u16)>,
+    ) -> NewConnection {
+        let port = self.later_ports.take(connection.address, open);
+        NewConnection { port: port.unwrap_or_else(|| self.out_of_ports(LATER_PORTS)), ..connection }
     }
 
     /// No simulated client could go on from here either.
@@ -199,32 +342,28 @@ impl Senders {
              addresses than {}, or shorter connections",
             self.name,
             ports.len(),
-            self.ports.next.len()
+            self.address_count()
         )
     }
 
-    /// An address, each as likely as any other.
-    fn choose_address(&mut self) -> u32 {
-        let count = NonZeroU32::new(self.ports.next.len() as u32).expect("a group has an address");
-        ((u128::from(self.choice.next_u64()) * u128::from(count.get())) >> 64) as u32
+    fn address_count(&self) -> u32 {
+        self.ports.addresses()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_are_used_in_turn_and_never_twice_at_once() {
-        let mut ports = Ports::new(10..=13, 2);
-        let take = |ports: &mut Ports| ports.take(1, || BTreeSet::from([(1, 10), (1, 12)]));
-        assert_eq!([10, 11, 12, 13].map(|_| take(&mut ports)), [10, 11, 12, 13].map(Some));
-        // All have been used: 10 and 12 still are.
-        assert_eq!(take(&mut ports), Some(11));
-        assert_eq!(take(&mut ports), Some(13));
-        assert_eq!(take(&mut ports), None);
-        ports.release(1, 12);
-        assert_eq!(take(&mut ports), Some(12));
-        assert_eq!(ports.take(0, BTreeSet::new), Some(10), "another address has its own");
+impl Recorded {
+    /// The address of a client of the trace. Each has its own, one after the other, while there are any; then clients
+    /// share them.
+    fn address_of(&mut self, client_id: u64, count: u32) -> u32 {
+        let next = self.addresses.len() as u32;
+        if next < count {
+            return *self.addresses.entry(client_id).or_insert(next);
+        }
+        self.addresses.get(&client_id).copied().unwrap_or_else(|| choose(client_id, count))
     }
+}
+
+/// One of `count` numbers from 0 on, each as likely as any other if `random` is.
+fn choose(random: u64, count: u32) -> u32 {
+    ((u128::from(random) * u128::from(count)) >> 64) as u32
 }

@@ -10,6 +10,8 @@
 //! backend is not sent again: no copy would be answered before the request times out, or the connection is lost with
 //! the backend's memory. Other protocols send nothing again.
 
+mod lifetime;
+
 use rand::Rng;
 
 use super::clients::NewConnection;
@@ -99,8 +101,8 @@ impl Flow {
 
 impl Simulation<'_> {
     /// A client opens a connection.
-    pub(super) fn open(&mut self, now: SimTime, client: ClientId, new: NewConnection, retries: u32) {
-        let NewConnection { key, address, port } = new;
+    pub(super) fn open(&mut self, now: SimTime, client: ClientId, new: NewConnection) {
+        let NewConnection { key, address, port, number, retries, requests } = new;
         let mut flow = Flow {
             key,
             started: now,
@@ -109,6 +111,7 @@ impl Simulation<'_> {
             client,
             address,
             port,
+            number,
             destination: 0,
             state: FlowState::Connecting,
             syn_retries: 0,
@@ -117,6 +120,7 @@ impl Simulation<'_> {
             incarnation: 0,
             requests_sent: 0,
             requests: 0,
+            requests_given: requests.is_some(),
             outcome: DecisionOutcome::Dropped,
             measured: self.recorder.opened(now),
             open: false,
@@ -124,7 +128,8 @@ impl Simulation<'_> {
             retries_left: retries,
             pending: 0,
         };
-        flow.requests = flow.draw(Draw::Requests, 0, &self.group(client).connection.requests).0;
+        let drawn = || flow.draw(Draw::Requests, 0, &self.group(client).connection.requests).0;
+        flow.requests = requests.unwrap_or_else(drawn);
         flow.destination = flow.choose(Draw::Destination, 0, self.group(client).destinations.get());
         let protocol = self.group(client).protocol;
         let id = self.flows.add(flow);
@@ -211,6 +216,7 @@ impl Simulation<'_> {
         let flow = &self.flows[id];
         let profile = &self.scenario.clients[flow.client].connection;
         let Bytes(bytes) = flow.draw(Draw::RequestBytes, flow.requests_sent, &profile.request_bytes);
+        let bytes = self.clients.recorded(flow).map_or(bytes, |row| row.request_bytes);
         self.recorder.requested(flow, backend, bytes);
         self.request_travels(now, id, backend);
     }
@@ -376,23 +382,19 @@ impl Simulation<'_> {
         let flow = &self.flows[id];
         let profile = &self.scenario.clients[flow.client].connection;
         let Bytes(bytes) = flow.draw(Draw::ResponseBytes, flow.requests_sent, &profile.response_bytes);
+        let bytes = self.clients.recorded(flow).and_then(|row| row.response_bytes).unwrap_or(bytes);
         self.recorder.responded(now, flow, backend, bytes);
         if flow.requests_sent == flow.requests {
-            if self.protocol(id) == Protocol::Tcp {
-                // Its FIN is the last packet that keeps the tracking entry alive.
-                let _ = self.route(now, id, PacketKind::Data);
-            }
-            return self.end(now, id, None);
+            return self.served(now, id);
         }
         let think = flow.draw(Draw::Think, flow.requests_sent, &profile.think_time);
+        if self.is_too_old(now, id) {
+            return self.replace(now, id, think);
+        }
         if think.is_zero() {
             return self.send_request(now, id);
         }
-        self.flows[id].state = FlowState::Thinking;
-        // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
-        if self.protocol(id) != Protocol::Tcp || self.forward(now, id) != Forwarded::Elsewhere {
-            self.schedule(now + think, id, FlowStep::RequestDue);
-        }
+        self.pause(now, id, now + think);
     }
 
     /// A request that waited or is in service has taken too long. (The timeout of an earlier request, which was
@@ -420,17 +422,16 @@ impl Simulation<'_> {
         let nowhere = self.flows[id].backend.is_none();
         self.end(now, id, Some(if nowhere { FailureCause::NoBackend } else { cause }));
         let flow = &self.flows[id];
-        let (client, retries) = (flow.client, flow.retries_left);
-        if retries > 0 {
-            let again = self.clients.retry(&self.flows, flow);
-            self.open(now, client, again, retries - 1);
+        let client = flow.client;
+        if let Some(again) = self.clients.retry(now, &self.flows, flow) {
+            self.open(now, client, again);
         }
     }
 
     fn end(&mut self, now: SimTime, id: FlowId, failure: Option<FailureCause>) {
         self.close(now, id);
         self.flows[id].state = FlowState::Over;
-        self.clients.release(&self.flows[id]);
+        self.clients.ended(now, &self.flows[id], failure.is_some());
         self.recorder.ended(now, &self.flows[id], failure);
     }
 

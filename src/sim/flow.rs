@@ -40,6 +40,8 @@ pub(super) struct Flow {
     /// The number of its client's address in the group.
     pub(super) address: u32,
     pub(super) port: u16,
+    /// What its client group knows it by.
+    pub(super) number: u32,
     /// The number of the destination that it sends to.
     pub(super) destination: u32,
     pub(super) state: FlowState,
@@ -55,6 +57,8 @@ pub(super) struct Flow {
     pub(super) requests_sent: u32,
     /// Requests that it makes in all.
     pub(super) requests: u32,
+    /// Whether that was given, not drawn: it is the same for a retry.
+    pub(super) requests_given: bool,
     /// The outcome of the decision that placed it.
     pub(super) outcome: DecisionOutcome,
     /// Whether its first SYN was sent in the measured window.

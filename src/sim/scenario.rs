@@ -14,7 +14,7 @@ use crate::lb::weight::WeightState;
 use crate::lb::zonal_affinity::Origin;
 use crate::random::Distribution;
 use crate::time::{SimDuration, SimTime};
-use crate::workload::{ArrivalSpec, ConnectionProfile};
+use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// A complete description of one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -383,6 +383,10 @@ pub struct ClientGroup {
     pub request_timeout: SimDuration,
     /// How often a failed connection is tried anew, each time from a new source port.
     pub retries: u32,
+    /// How long it waits before each of them.
+    pub retry_backoff: Backoff,
+    /// Older connections are replaced: see [`super::connection`]. Absent: none is too old.
+    pub max_age: Option<SimDuration>,
 }
 
 /// Something that goes wrong, once or again and again.

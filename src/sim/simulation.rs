@@ -117,8 +117,7 @@ impl<'a> Simulation<'a> {
                 self.events += 1;
                 let source = self.clients.next_source(client);
                 self.prefetch(client, source);
-                let retries = self.scenario.clients[client].retries;
-                self.open(now, client, connection, retries);
+                self.open(now, client, connection);
                 continue;
             }
             let quiet = arrival == SimTime::NEVER && !self.recorder.is_waiting();
@@ -196,7 +195,7 @@ impl<'a> Simulation<'a> {
             (FlowStep::Resend, FlowState::Requesting) => self.resend_request(now, flow),
             (FlowStep::RequestArrives, FlowState::Requesting) => self.request_arrives(now, flow),
             (FlowStep::Response, FlowState::Requesting) => self.responded(now, flow),
-            (FlowStep::RequestDue, FlowState::Thinking) => self.send_request(now, flow),
+            (FlowStep::RequestDue, FlowState::Thinking) => self.request_due(now, flow),
             (FlowStep::RequestTimeout, FlowState::Requesting) => self.request_timeout(now, flow),
             // What was under way for a connection that is failing, or over, comes to nothing; so does the
             // timeout of a request that was answered.

@@ -1,9 +1,24 @@
 //! Arrival processes: when a client group opens its connections.
 
+mod closed;
+mod diurnal;
+mod modulated;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use std::fmt;
+
 use serde::Deserialize;
 
 use crate::random::{Stream, exponential};
 use crate::time::{SimDuration, SimTime};
+pub use closed::{ClosedLoop, Population};
+use diurnal::DiurnalArrivals;
+pub use diurnal::{Diurnal, PeakToMean};
+use modulated::ModulatedArrivals;
+pub use modulated::Modulation;
+pub use trace::{TraceRow, TraceRows, TraceSource};
 
 /// Connections per second: above zero, and at most a thousand million.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
@@ -18,11 +33,13 @@ pub struct NotARate(f64);
 impl TryFrom<f64> for Rate {
     type Error = NotARate;
     fn try_from(value: f64) -> Result<Self, NotARate> {
-        if value > 0.0 && value <= 1e9 { Ok(Self(value)) } else { Err(NotARate(value)) }
+        if value > 0.0 && value <= Self::MAX { Ok(Self(value)) } else { Err(NotARate(value)) }
     }
 }
 
 impl Rate {
+    const MAX: f64 = 1e9;
+
     /// Connections per second.
     pub fn per_second(self) -> f64 {
         self.0
@@ -34,10 +51,10 @@ impl Rate {
     }
 }
 
-/// An arrival process as configured.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// An arrival process as configured. `T` is where the connections of a trace come from.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ArrivalSpec {
+pub enum ArrivalSpec<T = TraceSource> {
     /// Independent of each other: exponential gaps.
     Poisson {
         /// Mean rate.
@@ -48,83 +65,151 @@ pub enum ArrivalSpec {
         /// Exact rate.
         rate: Rate,
     },
+    /// Poisson at a rate that jumps (a Markov-modulated Poisson process).
+    Mmpp(Modulation),
+    /// Poisson at a rate that swings.
+    Diurnal(Diurnal),
+    /// Connections that were recorded.
+    Trace(T),
+    /// Clients that wait for a connection's end, and think, before they open the next.
+    Closed(ClosedLoop),
+}
+
+impl<T> ArrivalSpec<T> {
+    /// The same process, with its trace from where `source` says.
+    ///
+    /// # Errors
+    /// The error of `source`.
+    pub fn with_trace<U, E>(&self, source: impl FnOnce(&T) -> Result<U, E>) -> Result<ArrivalSpec<U>, E> {
+        Ok(match self {
+            Self::Poisson { rate } => ArrivalSpec::Poisson { rate: *rate },
+            Self::Deterministic { rate } => ArrivalSpec::Deterministic { rate: *rate },
+            Self::Mmpp(modulation) => ArrivalSpec::Mmpp(modulation.clone()),
+            Self::Diurnal(diurnal) => ArrivalSpec::Diurnal(*diurnal),
+            Self::Trace(trace) => ArrivalSpec::Trace(source(trace)?),
+            Self::Closed(closed) => ArrivalSpec::Closed(closed.clone()),
+        })
+    }
 }
 
 impl ArrivalSpec {
-    /// The long-run mean rate in connections per second.
-    pub fn mean_rate(&self) -> f64 {
+    /// The long-run mean rate in connections per second; that of a trace from its beginning to its last connection.
+    /// Unknown of a closed loop, where it depends on how fast connections end.
+    pub fn mean_rate(&self) -> Option<f64> {
         match self {
-            Self::Poisson { rate } | Self::Deterministic { rate } => rate.per_second(),
+            Self::Poisson { rate } | Self::Deterministic { rate } => Some(rate.per_second()),
+            Self::Mmpp(modulation) => Some(modulation.mean_rate()),
+            Self::Diurnal(diurnal) => Some(diurnal.mean_rate.per_second()),
+            Self::Trace(trace) => trace.mean_rate(),
+            Self::Closed(_) => None,
+        }
+    }
+
+    /// How many connections are to be expected before `end`, of a trace by its mean rate.
+    pub fn expected_before(&self, end: SimTime) -> Option<f64> {
+        match self {
+            Self::Diurnal(diurnal) => Some(diurnal.expected_before(end)),
+            Self::Trace(trace) => Some(trace.expected_before(end)),
+            _ => self.mean_rate().map(|rate| rate * end.as_secs_f64()),
         }
     }
 
     /// The process, drawing from `stream`.
-    pub fn start(self, stream: Stream) -> Arrivals {
-        Arrivals { spec: self, stream, count: 0, last: SimTime::ZERO }
+    pub fn start(&self, mut stream: Stream) -> Arrivals {
+        let process = match self {
+            Self::Poisson { rate } => Process::Poisson { mean_gap: rate.mean_gap(), last: SimTime::ZERO },
+            Self::Deterministic { rate } => Process::Deterministic { gap: rate.mean_gap(), count: 0 },
+            Self::Mmpp(modulation) => Process::Modulated(ModulatedArrivals::new(modulation, &mut stream)),
+            Self::Diurnal(diurnal) => Process::Diurnal(DiurnalArrivals::new(*diurnal)),
+            Self::Trace(trace) => Process::Trace(trace.open()),
+            Self::Closed(_) => Process::Closed,
+        };
+        Arrivals { process, stream }
     }
 }
 
-/// A running arrival process.
-#[derive(Clone, Debug)]
+/// A connection that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When; never earlier than the one before.
+    pub at: SimTime,
+    /// What was recorded of it, if it was.
+    pub trace: Option<TraceRow>,
+}
+
+/// A running arrival process. It is the iterator of its connections, which may end.
+#[derive(Debug)]
 pub struct Arrivals {
-    spec: ArrivalSpec,
+    process: Process,
     stream: Stream,
-    count: u64,
-    last: SimTime,
+}
+
+enum Process {
+    Poisson {
+        mean_gap: f64,
+        last: SimTime,
+    },
+    Deterministic {
+        gap: f64,
+        count: u64,
+    },
+    Modulated(ModulatedArrivals),
+    Diurnal(DiurnalArrivals),
+    Trace(TraceRows),
+    /// Its connections begin when others have ended: that is for whoever sees them end.
+    Closed,
 }
 
 impl Arrivals {
-    /// The time of the next connection; never earlier than the one before.
+    /// The time of the next connection; [`SimTime::NEVER`] if there is none.
     #[inline]
     pub fn next_time(&mut self) -> SimTime {
-        self.count += 1;
-        self.last = match self.spec {
-            ArrivalSpec::Poisson { rate } => {
-                self.last + SimDuration::from_nanos_f64(rate.mean_gap() * exponential(&mut self.stream))
+        match &mut self.process {
+            Process::Poisson { mean_gap, last } => {
+                *last = later(*last, *mean_gap * exponential(&mut self.stream));
+                *last
             }
             // From the count, not from the last time, so that rounding does not add up.
-            ArrivalSpec::Deterministic { rate } => {
-                SimTime::ZERO + SimDuration::from_nanos_f64(self.count as f64 * rate.mean_gap())
+            Process::Deterministic { gap, count } => {
+                *count += 1;
+                SimTime::ZERO + SimDuration::from_nanos_f64(*count as f64 * *gap)
             }
-        };
-        self.last
+            Process::Modulated(arrivals) => arrivals.next_time(&mut self.stream),
+            Process::Diurnal(arrivals) => arrivals.next_time(&mut self.stream),
+            Process::Trace(rows) => rows.next().map_or(SimTime::NEVER, |(at, _)| at),
+            Process::Closed => SimTime::NEVER,
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::{Purpose, RunSeed};
+impl Iterator for Arrivals {
+    type Item = Arrival;
 
-    fn start(spec: ArrivalSpec) -> Arrivals {
-        spec.start(RunSeed::new(9, 0).stream(Purpose::Arrivals, "web").generator())
-    }
-
-    #[test]
-    fn deterministic_arrivals_do_not_drift() {
-        let mut arrivals = start(ArrivalSpec::Deterministic { rate: Rate(3.0) });
-        let times: Vec<SimTime> = (0..3_000_000).map(|_| arrivals.next_time()).collect();
-        assert_eq!(times[0], SimTime::from_nanos(333_333_333));
-        assert_eq!(times[2_999_999], SimTime::from_nanos(1_000_000_000_000_000));
-    }
-
-    #[test]
-    fn poisson_arrivals_have_their_rate_and_spread() {
-        let mut arrivals = start(ArrivalSpec::Poisson { rate: Rate(1000.0) });
-        // Counts per second over 2 000 s: mean and variance are both the rate.
-        let mut counts = vec![0_u32; 2000];
-        loop {
-            let second = arrivals.next_time().as_secs_f64() as usize;
-            match counts.get_mut(second) {
-                Some(count) => *count += 1,
-                None => break,
-            }
+    #[inline]
+    fn next(&mut self) -> Option<Arrival> {
+        if let Process::Trace(rows) = &mut self.process {
+            return rows.next().map(|(at, row)| Arrival { at, trace: Some(row) });
         }
-        let counts: crate::stats::Moments = counts.into_iter().map(f64::from).collect();
-        let error = (1000.0_f64 / 2000.0).sqrt();
-        assert!((counts.mean() - 1000.0).abs() < 4.0 * error, "{}", counts.mean());
-        // The variance of a sample variance of n normal values is 2 sigma^4 / (n - 1).
-        let variance = counts.std_dev().powi(2);
-        assert!((variance - 1000.0).abs() < 4.0 * 1000.0 * (2.0_f64 / 1999.0).sqrt(), "{variance}");
+        let at = self.next_time();
+        (at < SimTime::NEVER).then_some(Arrival { at, trace: None })
+    }
+}
+
+/// `at` and `gap` nanoseconds; no later than never, so that sums stay in range.
+#[inline]
+fn later(at: SimTime, gap: f64) -> SimTime {
+    (at + SimDuration::from_nanos_f64(gap)).min(SimTime::NEVER)
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Poisson { .. } => "Poisson",
+            Self::Deterministic { .. } => "Deterministic",
+            Self::Modulated(_) => "Modulated",
+            Self::Diurnal(_) => "Diurnal",
+            Self::Trace(_) => "Trace",
+            Self::Closed => "Closed",
+        })
     }
 }

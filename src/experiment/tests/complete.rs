@@ -182,7 +182,7 @@ fn the_complete_example() {
     assert_eq!(scenario.balancer.draining_timeout, SimDuration::from_secs(300));
     assert_eq!(scenario.timing.window_start(), SimTime::from_nanos(120_000_000_000));
     assert_eq!(scenario.timing.samples(), 180);
-    assert_eq!(scenario.clients[ClientId::from_index(0)].arrivals.mean_rate(), 400.0);
+    assert_eq!(scenario.clients[ClientId::from_index(0)].arrivals.mean_rate(), Some(400.0));
     let check = scenario.health_check;
     assert_eq!((check.thresholds.healthy, check.thresholds.unhealthy), (2, 3));
     assert_eq!(check.probers.phase, Phase::At(SimDuration::from_secs(1)));

@@ -22,14 +22,14 @@ fn of_text_and_keys() {
       |
       = help: write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]
     ");
-    insta::assert_snapshot!(wrong("[region]", "[regio]"), @r"
+    insta::assert_snapshot!(wrong("[region]", "[regio]"), @"
     error: `regio` is not a known key
      --> test.toml:9:2
       |
     9 | [regio]
       |  ^^^^^
       |
-      = help: did you mean `region`? known keys: simulation, region, network, prices, backend_service, forwarding_rule, target_pools, health_check, server, clients, faults, operations, semantics, name and 4 more
+      = help: did you mean `region`? known keys: simulation, region, network, prices, backend_service, forwarding_rule, target_pools, health_check, server, clients, faults, operations, semantics, name and 5 more
     ");
     insta::assert_snapshot!(wrong("kind = \"vpn\"", "kid = \"vpn\""), @r#"
     error: `clients.office.kid` is not a known key
@@ -38,7 +38,7 @@ fn of_text_and_keys() {
     46 | kid = "vpn"
        | ^^^
        |
-       = help: did you mean `kind`? known keys: name, kind, zone, region, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, request_timeout, retries
+       = help: did you mean `kind`? known keys: name, kind, zone, region, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, request_timeout, retries, retry_backoff and 1 more
     "#);
     insta::assert_snapshot!(wrong("arrivals = { deterministic = { rate = 2 } }\n", ""), @r"
     error: `clients.office` has no `arrivals`

@@ -5,8 +5,10 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use super::super::bounded::{Name, Span, Whole};
+use super::super::files::DataFiles;
 use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
+use super::super::trace::WrittenArrivals;
 use super::backend_service::ServiceProtocol;
 use super::zone_id;
 use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
@@ -14,10 +16,13 @@ use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::Origin;
 use crate::sim::scenario::{ClientGroup, Place};
-use crate::workload::{ArrivalSpec, ConnectionProfile};
+use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// The most client addresses: a sixteenth of all that IPv4 has.
 const ADDRESSES_MAX: u64 = 1 << 28;
+
+/// The most clients of a closed loop on an address, which has a port for each of them.
+const CLIENTS_MAX: u32 = 4096;
 
 /// `[[clients]]`
 #[derive(Debug, Deserialize)]
@@ -43,7 +48,7 @@ pub(super) struct Client {
     #[serde(default = "Client::addresses")]
     addresses: Whole<1, 16_777_216>,
     /// When it opens connections.
-    arrivals: ArrivalSpec,
+    arrivals: WrittenArrivals,
     /// What a connection carries.
     #[serde(default)]
     connection: ConnectionProfile,
@@ -56,6 +61,11 @@ pub(super) struct Client {
     /// How often a failed connection is tried anew. Default: 0.
     #[serde(default = "Client::retries")]
     retries: Whole<0, 100>,
+    /// How long it waits before each of them. Default: not at all.
+    #[serde(default)]
+    retry_backoff: Backoff,
+    /// From a connection's first SYN to when a new one takes its place. Default: none.
+    max_age: Option<Span>,
 }
 
 impl Client {
@@ -143,6 +153,7 @@ pub(super) fn clients(
     region: &str,
     zones: &IdVec<ZoneId, String>,
     front: Front,
+    files: &DataFiles,
 ) -> Result<Clients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
@@ -164,13 +175,21 @@ pub(super) fn clients(
         let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
         let outside = || Place { name: place_name.to_owned(), zone: None };
         let place = known.unwrap_or_else(|| places.push(outside()));
-        clients.push(client.group(place, origin, client.protocol(front, &path)?));
+        let protocol = client.protocol(front, &path)?;
+        let arrivals = client.arrivals(files, path.key("arrivals"))?;
+        clients.push(client.group(place, origin, protocol, arrivals));
     }
     Ok((places, clients))
 }
 
 impl Client {
-    fn group(&self, place: PlaceId, origin: Origin, protocol: Protocol) -> ClientGroup {
+    fn group(
+        &self,
+        place: PlaceId,
+        origin: Origin,
+        protocol: Protocol,
+        arrivals: ArrivalSpec,
+    ) -> ClientGroup {
         ClientGroup {
             name: self.name.as_str().to_owned(),
             place,
@@ -179,11 +198,13 @@ impl Client {
             fragmented: self.fragmented,
             destinations: NonZeroU32::new(self.destinations.get()).unwrap_or(NonZeroU32::MIN),
             addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
-            arrivals: self.arrivals,
+            arrivals,
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
             retries: self.retries.get(),
+            retry_backoff: self.retry_backoff,
+            max_age: self.max_age.map(Span::get),
         }
     }
 
@@ -217,6 +238,22 @@ impl Client {
             return Err(Problem::that(at("fragmented"), what, "leave it out, or write protocol = \"UDP\""));
         }
         Ok(protocol)
+    }
+
+    /// When it opens connections, with its trace, if it has one, in `files`.
+    fn arrivals(&self, files: &DataFiles, path: KeyPath) -> Result<ArrivalSpec, Problem> {
+        if let ArrivalSpec::Closed(closed) = &self.arrivals {
+            let (population, addresses) = (closed.population.get(), self.addresses.get());
+            if population.div_ceil(CLIENTS_MAX) > addresses {
+                let what = format!("is {population}, too many for {addresses} addresses");
+                let help = format!(
+                    "write addresses = {} or more: {CLIENTS_MAX} clients can share one",
+                    population.div_ceil(CLIENTS_MAX)
+                );
+                return Err(Problem::that(path.key("closed").key("population"), what, help));
+            }
+        }
+        self.arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
     }
 
     /// How the load balancer sees its packets, and the name of its place.

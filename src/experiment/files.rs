@@ -1,0 +1,141 @@
+//! The data files that an experiment names, each of them read and checked once.
+//!
+//! Their paths are relative to the folder of the experiment file, or to its `data_folder`, which is relative to that. A
+//! results folder names the data folder so, and its experiment still finds its files.
+
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::path::KeyPath;
+use super::problem::Problem;
+use super::trace;
+use crate::random::hash_bytes;
+use crate::workload::TraceSource;
+
+/// The largest file that is held in memory as a whole: a million rows of 64 bytes.
+const TEXT_MAX: u64 = 64_000_000;
+
+/// The files that were asked for so far.
+#[derive(Debug, Default)]
+pub(super) struct DataFiles {
+    /// What paths are relative to; an experiment that stands in no file has no folder.
+    folder: Option<PathBuf>,
+    texts: Found<Arc<str>>,
+    traces: Found<TraceSource>,
+}
+
+/// What files hold, or what is wrong with them.
+type Found<T> = Mutex<BTreeMap<PathBuf, Result<T, String>>>;
+
+impl DataFiles {
+    /// The files of an experiment in `folder` that says `data_folder`.
+    pub(super) fn new(folder: Option<&Path>, data_folder: Option<&str>) -> Self {
+        let data_folder = Path::new(data_folder.unwrap_or_default());
+        let folder = match folder {
+            Some(folder) => Some(folder.join(data_folder)),
+            None => data_folder.is_absolute().then(|| data_folder.to_owned()),
+        };
+        Self { folder, ..Self::default() }
+    }
+
+    /// The text of `file`, and the path that leads to it, for the key at `place`.
+    pub(super) fn text(&self, file: &str, place: &KeyPath) -> Result<(String, Arc<str>), Problem> {
+        let path = self.locate(file, place)?;
+        let text =
+            found(&self.texts, &path, read_text).map_err(|error| Problem::because(place.clone(), &error))?;
+        Ok((path.display().to_string(), text))
+    }
+
+    /// The trace in `file`, for the key at `place`.
+    pub(super) fn trace(&self, file: &str, place: &KeyPath) -> Result<TraceSource, Problem> {
+        let path = self.locate(file, place)?;
+        found(&self.traces, &path, trace::read).map_err(|error| Problem::because(place.clone(), &error))
+    }
+
+    fn locate(&self, file: &str, place: &KeyPath) -> Result<PathBuf, Problem> {
+        match &self.folder {
+            Some(folder) => Ok(folder.join(file)),
+            None if Path::new(file).is_absolute() => Ok(file.into()),
+            None => Err(Problem::that(
+                place.clone(),
+                "names a file, but the experiment stands in no folder that this could be relative to",
+                "write the experiment into a file, or name a file by its absolute path",
+            )),
+        }
+    }
+
+    /// A number that depends on everything in the files; 0 if there are none.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let texts = held(&self.texts, |text| hash_bytes(1, text.as_bytes()));
+        let traces = held(&self.traces, |trace| trace.fingerprint);
+        let mut contents = [texts, traces].concat();
+        // Not in the order of paths, which differs from folder to folder.
+        contents.sort_unstable();
+        contents.iter().fold(0, |hash, content| hash_bytes(hash, &content.to_le_bytes()))
+    }
+
+    /// What `data_folder` has to be in an experiment file in `folder`; absent if there are no files, or no such path can
+    /// be written.
+    pub(super) fn folder_from(&self, folder: &Path) -> Option<String> {
+        let no_files = held(&self.texts, |_| ()).is_empty() && held(&self.traces, |_| ()).is_empty();
+        let own = self.folder.as_ref().filter(|_| !no_files)?;
+        // An empty path is the working directory.
+        let own = Path::new(".").join(own).canonicalize().ok()?;
+        let path = relative(&folder.canonicalize().ok()?, &own);
+        path.to_str().map(|path| path.replace(std::path::MAIN_SEPARATOR, "/"))
+    }
+}
+
+/// What `files` hold at `path`, read with `read` if nobody asked before.
+fn found<T: Clone>(
+    files: &Found<T>,
+    path: &Path,
+    read: impl FnOnce(&Path) -> Result<T, String>,
+) -> Result<T, String> {
+    let mut files = files.lock().expect("reading files does not panic");
+    files.entry(path.to_owned()).or_insert_with(|| read(path)).clone()
+}
+
+/// What `view` makes of each of `files`.
+fn held<T, U>(files: &Found<T>, view: impl Fn(&T) -> U) -> Vec<U> {
+    let files = files.lock().expect("reading files does not panic");
+    files.values().flatten().map(view).collect()
+}
+
+/// The file at `path`, which can be read again and again.
+pub(super) fn open(path: &Path) -> Result<(File, Metadata), String> {
+    let unreadable = |error| format!("{} can't be read: {error}; name a file that is there", path.display());
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(format!("{} is no file; name one that can be read again and again", path.display()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    Ok((file, metadata))
+}
+
+fn read_text(path: &Path) -> Result<Arc<str>, String> {
+    let (file, _) = open(path)?;
+    let mut text = String::new();
+    let length = file
+        .take(TEXT_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| format!("{} can't be read: {error}; name a file of text", path.display()))?;
+    if length as u64 > TEXT_MAX {
+        return Err(format!("{} is larger than {TEXT_MAX} bytes; leave some rows out", path.display()));
+    }
+    Ok(text.into())
+}
+
+/// The way from the folder `from` to the folder `to`; both are absolute and without detours.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let same = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    if same == 0 {
+        return to.to_owned();
+    }
+    let up = from.components().skip(same).map(|_| Component::ParentDir);
+    let way: PathBuf = up.chain(to.components().skip(same)).collect();
+    if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
+}

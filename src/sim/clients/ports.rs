@@ -1,0 +1,72 @@
+//! The ports of client addresses.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+/// The ports of each address of a group, used in turn. Like a client's kernel it never gives a port that is in use: once
+/// an address has used all of them, those in use are remembered.
+#[derive(Debug)]
+pub(super) struct Ports {
+    first: u16,
+    count: u16,
+    next: Vec<u16>,
+    in_use: Option<BTreeSet<(u32, u16)>>,
+}
+
+impl Ports {
+    /// The ports `ports` of `addresses` addresses.
+    pub(super) fn new(ports: RangeInclusive<u16>, addresses: usize) -> Self {
+        let count = ports.end() - ports.start() + 1;
+        Self { first: *ports.start(), count, next: vec![0; addresses], in_use: None }
+    }
+
+    /// A free port of `address`, if there is one. `open` gives the addresses and ports in use; it is asked once at most.
+    pub(super) fn take(&mut self, address: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> Option<u16> {
+        if self.in_use.is_none() && self.next[address as usize] == self.count {
+            self.in_use = Some(open());
+        }
+        for _ in 0..self.count {
+            let next = &mut self.next[address as usize];
+            if *next == self.count {
+                *next = 0;
+            }
+            let port = self.first + *next;
+            *next += 1;
+            if self.in_use.as_mut().is_none_or(|in_use| in_use.insert((address, port))) {
+                return Some(port);
+            }
+        }
+        None
+    }
+
+    /// How many addresses there are.
+    pub(super) fn addresses(&self) -> u32 {
+        self.next.len() as u32
+    }
+
+    /// A port is free again.
+    pub(super) fn release(&mut self, address: u32, port: u16) {
+        if let Some(in_use) = &mut self.in_use {
+            in_use.remove(&(address, port));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_used_in_turn_and_never_twice_at_once() {
+        let mut ports = Ports::new(10..=13, 2);
+        let take = |ports: &mut Ports| ports.take(1, || BTreeSet::from([(1, 10), (1, 12)]));
+        assert_eq!([10, 11, 12, 13].map(|_| take(&mut ports)), [10, 11, 12, 13].map(Some));
+        // All have been used: 10 and 12 still are.
+        assert_eq!(take(&mut ports), Some(11));
+        assert_eq!(take(&mut ports), Some(13));
+        assert_eq!(take(&mut ports), None);
+        ports.release(1, 12);
+        assert_eq!(take(&mut ports), Some(12));
+        assert_eq!(ports.take(0, BTreeSet::new), Some(10), "another address has its own");
+    }
+}

@@ -1,0 +1,43 @@
+//! Closed loops: a fixed population of clients, each of which thinks, opens a connection, and waits for its end.
+
+use serde::Deserialize;
+
+use crate::random::Distribution;
+use crate::time::SimDuration;
+
+/// A closed loop as configured.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedLoop {
+    /// How many clients there are.
+    pub population: Population,
+    /// From the end of a client's connection to its next one.
+    pub think_time: Distribution<SimDuration>,
+}
+
+/// A number of clients: at least one, at most ten million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "i64")]
+pub struct Population(u32);
+
+/// A number that no population has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not a population; write a whole number from 1 to {max}", max = Population::MAX)]
+pub struct NotAPopulation(i64);
+
+impl Population {
+    const MAX: u32 = 10_000_000;
+
+    /// How many clients.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for Population {
+    type Error = NotAPopulation;
+    fn try_from(value: i64) -> Result<Self, NotAPopulation> {
+        let count = u32::try_from(value).ok().filter(|count| (1..=Self::MAX).contains(count));
+        count.map(Self).ok_or(NotAPopulation(value))
+    }
+}

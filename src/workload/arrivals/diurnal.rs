@@ -1,0 +1,112 @@
+//! Poisson arrivals at a rate that swings with the hours: m (1 + a sin(2πt / period)), where a = peak / mean - 1.
+//!
+//! It starts at its mean and rises; the peak comes after a quarter of the period, the quietest moment after three
+//! quarters. Drawn by thinning a Poisson process of the peak rate (Lewis and Shedler 1979), which is exact.
+
+use std::f64::consts::TAU;
+
+use rand::Rng;
+use serde::Deserialize;
+
+use super::{Rate, later};
+use crate::random::{Stream, exponential, open_unit};
+use crate::time::{SimDuration, SimTime};
+
+/// A swinging rate as configured.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Diurnal {
+    /// The mean rate of every whole period.
+    pub mean_rate: Rate,
+    /// The highest rate over the mean.
+    pub peak_to_mean: PeakToMean,
+    /// From one peak to the next; above zero.
+    pub period: SimDuration,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    mean_rate: Rate,
+    peak_to_mean: PeakToMean,
+    period: SimDuration,
+}
+
+/// A period of no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a period can't be 0s; write the time from one peak to the next, such as \"24h\"")]
+pub struct NoPeriod;
+
+impl TryFrom<Written> for Diurnal {
+    type Error = NoPeriod;
+    fn try_from(Written { mean_rate, peak_to_mean, period }: Written) -> Result<Self, NoPeriod> {
+        if period.is_zero() { Err(NoPeriod) } else { Ok(Self { mean_rate, peak_to_mean, period }) }
+    }
+}
+
+/// The highest rate of a sine over its mean: from 1, where the rate is constant, to 2, where it sinks to 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct PeakToMean(f64);
+
+/// A number that no sine has as the ratio of its peak to its mean.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{0} is no ratio of a sine's peak to its mean; write 1.0 (constant) to 2.0 (down to nothing)")]
+pub struct NotAPeakToMean(f64);
+
+impl TryFrom<f64> for PeakToMean {
+    type Error = NotAPeakToMean;
+    fn try_from(value: f64) -> Result<Self, NotAPeakToMean> {
+        if (1.0..=2.0).contains(&value) { Ok(Self(value)) } else { Err(NotAPeakToMean(value)) }
+    }
+}
+
+impl Diurnal {
+    /// How far the rate swings, of its mean.
+    fn amplitude(self) -> f64 {
+        self.peak_to_mean.0 - 1.0
+    }
+
+    /// How many connections are to be expected before `end`.
+    pub(super) fn expected_before(self, end: SimTime) -> f64 {
+        let swing = (1.0 - libm::cos(TAU * self.phase(end))) * self.period.as_secs_f64() / TAU;
+        self.mean_rate.per_second() * (end.as_secs_f64() + self.amplitude() * swing)
+    }
+
+    /// How much of its period has passed at `at`, in 0..1.
+    #[inline]
+    fn phase(self, at: SimTime) -> f64 {
+        let period = self.period.as_nanos();
+        (at.as_nanos() % period) as f64 / period as f64
+    }
+}
+
+/// The running process.
+#[derive(Debug)]
+pub(super) struct DiurnalArrivals {
+    diurnal: Diurnal,
+    mean_candidate_gap: f64,
+    last_candidate: SimTime,
+}
+
+impl DiurnalArrivals {
+    pub(super) fn new(diurnal: Diurnal) -> Self {
+        let mean_candidate_gap = diurnal.mean_rate.mean_gap() / diurnal.peak_to_mean.0;
+        Self { diurnal, mean_candidate_gap, last_candidate: SimTime::ZERO }
+    }
+
+    pub(super) fn next_time(&mut self, stream: &mut Stream) -> SimTime {
+        let amplitude = self.diurnal.amplitude();
+        loop {
+            self.last_candidate = later(self.last_candidate, self.mean_candidate_gap * exponential(stream));
+            let level = open_unit(stream.next_u64()) * self.diurnal.peak_to_mean.0;
+            // At least `1 - amplitude` is reached at any time, whatever the sine.
+            if level <= 1.0 - amplitude
+                || level <= 1.0 + amplitude * libm::sin(TAU * self.diurnal.phase(self.last_candidate))
+                || self.last_candidate == SimTime::NEVER
+            {
+                return self.last_candidate;
+            }
+        }
+    }
+}

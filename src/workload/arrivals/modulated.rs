@@ -1,0 +1,198 @@
+//! Poisson arrivals at a rate that jumps between states (a Markov-modulated Poisson process).
+//!
+//! A state lasts an exponential time; the next one is any other, each as likely. The first is drawn as if the process
+//! had always run: a state's share of the time is its mean dwell time over the sum of all. Both clocks are memoryless,
+//! so a gap that outlasts its state is drawn anew at the new rate, which is exact.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rand::Rng;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{Rate, later};
+use crate::random::{Stream, exponential, open_unit};
+use crate::time::{SimDuration, SimTime};
+
+/// The most states.
+const STATES_MAX: usize = 1000;
+/// The most changes of state from one connection to the next, on average.
+const CHANGES_MAX: f64 = 1e6;
+
+/// A rate that jumps, as configured.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Modulation {
+    states: Arc<[State]>,
+    mean_rate: f64,
+}
+
+/// A level of the rate, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State {
+    /// Absent at rate 0.
+    mean_gap: Option<f64>,
+    mean_dwell: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    rates: Vec<f64>,
+    mean_dwell: MeanDwell,
+}
+
+/// How long states last: all alike, or one after the other.
+#[derive(Debug)]
+enum MeanDwell {
+    All(SimDuration),
+    Each(Vec<SimDuration>),
+}
+
+impl<'de> Deserialize<'de> for MeanDwell {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = MeanDwell;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a duration such as \"10s\", or a list with one for each rate")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<MeanDwell, E> {
+                text.parse().map(MeanDwell::All).map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<MeanDwell, A::Error> {
+                let mut each = Vec::new();
+                while let Some(dwell) = list.next_element()? {
+                    each.push(dwell);
+                }
+                Ok(MeanDwell::Each(each))
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+/// Why rates and dwell times make no process.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum NotAModulation {
+    /// Too few or too many states.
+    #[error("there are {0} rates; write at least 2 and at most {STATES_MAX}, or poisson for a single one")]
+    States(usize),
+    /// A rate that is none.
+    #[error("{0} is not a rate; write connections per second, 0 or more and at most 1e9")]
+    Rate(f64),
+    /// No rate above zero.
+    #[error("all rates are 0; let one of them be above 0")]
+    Silent,
+    /// A list of another length.
+    #[error(
+        "there are {rates} rates and {dwells} dwell times; write one dwell time for each rate, or one for all"
+    )]
+    Dwells {
+        /// How many rates there are.
+        rates: usize,
+        /// How many dwell times there are.
+        dwells: usize,
+    },
+    /// A state that lasts no time.
+    #[error("a mean dwell time can't be 0s; write a duration above 0s")]
+    Dwell,
+    /// Changes of state that no client could notice.
+    #[error(
+        "the rate changes a million times from one connection to the next; write poisson with rate = {0}"
+    )]
+    Hectic(f64),
+}
+
+impl TryFrom<Written> for Modulation {
+    type Error = NotAModulation;
+    fn try_from(Written { rates, mean_dwell }: Written) -> Result<Self, NotAModulation> {
+        let count = rates.len();
+        if !(2..=STATES_MAX).contains(&count) {
+            return Err(NotAModulation::States(count));
+        }
+        if let Some(wrong) = rates.iter().find(|rate| !(0.0..=Rate::MAX).contains(*rate)) {
+            return Err(NotAModulation::Rate(*wrong));
+        }
+        if rates.iter().all(|rate| *rate == 0.0) {
+            return Err(NotAModulation::Silent);
+        }
+        let dwells = match mean_dwell {
+            MeanDwell::All(dwell) => vec![dwell; count],
+            MeanDwell::Each(dwells) => dwells,
+        };
+        if dwells.len() != count {
+            return Err(NotAModulation::Dwells { rates: count, dwells: dwells.len() });
+        }
+        if dwells.iter().any(|dwell| dwell.is_zero()) {
+            return Err(NotAModulation::Dwell);
+        }
+        let cycle: f64 = dwells.iter().map(|dwell| dwell.as_secs_f64()).sum();
+        let in_cycle: f64 = rates.iter().zip(&dwells).map(|(rate, dwell)| rate * dwell.as_secs_f64()).sum();
+        let mean_rate = in_cycle / cycle;
+        if in_cycle * CHANGES_MAX < count as f64 {
+            return Err(NotAModulation::Hectic(mean_rate));
+        }
+        let states = rates.iter().zip(&dwells).map(|(rate, dwell)| State {
+            mean_gap: (*rate > 0.0).then(|| 1e9 / rate),
+            mean_dwell: dwell.as_nanos() as f64,
+        });
+        Ok(Self { states: states.collect(), mean_rate })
+    }
+}
+
+impl Modulation {
+    /// The mean rate in connections per second.
+    pub(super) fn mean_rate(&self) -> f64 {
+        self.mean_rate
+    }
+}
+
+/// The running process.
+#[derive(Debug)]
+pub(super) struct ModulatedArrivals {
+    states: Arc<[State]>,
+    state: usize,
+    /// When the state ends.
+    until: SimTime,
+    now: SimTime,
+}
+
+impl ModulatedArrivals {
+    pub(super) fn new(modulation: &Modulation, stream: &mut Stream) -> Self {
+        let states = Arc::clone(&modulation.states);
+        let cycle: f64 = states.iter().map(|state| state.mean_dwell).sum();
+        let mut point = open_unit(stream.next_u64()) * cycle;
+        let state = states.iter().position(|state| {
+            point -= state.mean_dwell;
+            point < 0.0
+        });
+        // Rounding may leave a rest behind the last one.
+        let state = state.unwrap_or(states.len() - 1);
+        let mut arrivals = Self { states, state, until: SimTime::ZERO, now: SimTime::ZERO };
+        arrivals.dwell(stream);
+        arrivals
+    }
+
+    pub(super) fn next_time(&mut self, stream: &mut Stream) -> SimTime {
+        loop {
+            let gap = self.states[self.state].mean_gap.map(|gap| gap * exponential(stream));
+            let next = gap.map_or(SimTime::NEVER, |gap| later(self.now, gap));
+            self.now = next.min(self.until);
+            if next < self.until || self.until == SimTime::NEVER {
+                return self.now;
+            }
+            // Of the other states, which are counted from the one after this.
+            let others = self.states.len() - 1;
+            let step = 1 + (open_unit(stream.next_u64()) * others as f64) as usize;
+            self.state = (self.state + step.min(others)) % self.states.len();
+            self.dwell(stream);
+        }
+    }
+
+    /// Draws how long the state lasts that begins now.
+    fn dwell(&mut self, stream: &mut Stream) {
+        self.until = later(self.now, self.states[self.state].mean_dwell * exponential(stream));
+    }
+}

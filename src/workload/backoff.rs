@@ -1,0 +1,165 @@
+//! How long a client waits before it tries again.
+
+use serde::Deserialize;
+
+use crate::time::SimDuration;
+
+/// Exponential back-off: before the first retry `base`, before each other one `factor` times as long as before the one
+/// that precedes it, but never longer than `max`. By default there is no wait.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Backoff {
+    /// Before the first retry. Default: 0 s.
+    pub base: SimDuration,
+    /// The longest wait; not less than `base`. Default: 10 s.
+    pub max: SimDuration,
+    /// Each wait over the one before. Default: 2.0.
+    pub factor: Factor,
+    /// The part of each wait that is random. Default: 0.0.
+    pub jitter: Jitter,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Written {
+    base: SimDuration,
+    max: SimDuration,
+    factor: Factor,
+    jitter: Jitter,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        let Backoff { base, max, factor, jitter } = Backoff::default();
+        Self { base, max, factor, jitter }
+    }
+}
+
+/// A first wait that is longer than the longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the first wait can't be {base}, longer than the longest, {max}; write a max of at least {base}")]
+pub struct BaseAboveMax {
+    base: SimDuration,
+    max: SimDuration,
+}
+
+impl TryFrom<Written> for Backoff {
+    type Error = BaseAboveMax;
+    fn try_from(Written { base, max, factor, jitter }: Written) -> Result<Self, BaseAboveMax> {
+        if base > max { Err(BaseAboveMax { base, max }) } else { Ok(Self { base, max, factor, jitter }) }
+    }
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            base: SimDuration::ZERO,
+            max: SimDuration::from_secs(10),
+            factor: Factor(2.0),
+            jitter: Jitter(0.0),
+        }
+    }
+}
+
+impl Backoff {
+    /// The wait before retry number `retry`, counted from 1, where `chance` is a random number from 0 to 1: without
+    /// jitter the whole wait, with jitter j evenly from 1 - j of it on.
+    pub fn wait(&self, retry: u32, chance: f64) -> SimDuration {
+        let max = self.max.as_nanos() as f64;
+        let mut wait = self.base.as_nanos() as f64;
+        // Once it is at its longest, or nothing, it stays so.
+        for _ in 1..retry {
+            if wait >= max || wait == 0.0 {
+                break;
+            }
+            wait *= self.factor.0;
+        }
+        SimDuration::from_nanos_f64(wait.min(max) * (1.0 - self.jitter.0 * chance))
+    }
+}
+
+/// How fast waits grow: from 1, where all are alike, to 1000.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Factor(f64);
+
+/// A number that waits can't grow by.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{0} is no factor of a back-off; write 1.0 (waits are alike) to 1000.0, such as 2.0")]
+pub struct NotAFactor(f64);
+
+impl TryFrom<f64> for Factor {
+    type Error = NotAFactor;
+    fn try_from(value: f64) -> Result<Self, NotAFactor> {
+        if (1.0..=1000.0).contains(&value) { Ok(Self(value)) } else { Err(NotAFactor(value)) }
+    }
+}
+
+/// The random part of a wait: from 0, nothing of it, to 1, all.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Jitter(f64);
+
+/// A number that is no part of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{0} is no part of a wait; write 0.0 (nothing of it is random) to 1.0 (all of it is)")]
+pub struct NotAJitter(f64);
+
+impl TryFrom<f64> for Jitter {
+    type Error = NotAJitter;
+    fn try_from(value: f64) -> Result<Self, NotAJitter> {
+        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(NotAJitter(value)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::IntoDeserializer;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Backoff, String> {
+        let value: toml_edit::Value = text.parse().unwrap();
+        Backoff::deserialize(value.into_deserializer()).map_err(|error| error.message().to_owned())
+    }
+
+    fn waits(text: &str, chance: f64) -> [u64; 5] {
+        let backoff = read(text).unwrap();
+        [1, 2, 3, 4, 100].map(|retry| backoff.wait(retry, chance).as_nanos() / 1_000_000)
+    }
+
+    #[test]
+    fn waits_grow_to_the_longest() {
+        assert_eq!(waits("{}", 0.5), [0; 5], "by default a retry comes at once");
+        assert_eq!(waits("{ base = \"100ms\" }", 0.5), [100, 200, 400, 800, 10_000]);
+        assert_eq!(waits("{ base = \"2s\", factor = 3, max = \"7s\" }", 0.0), [2000, 6000, 7000, 7000, 7000]);
+        assert_eq!(waits("{ base = \"1s\", factor = 1.0 }", 0.0), [1000; 5]);
+        assert_eq!(waits("{ base = \"10s\" }", 0.0), [10_000; 5]);
+    }
+
+    #[test]
+    fn jitter_shortens_waits() {
+        let text = "{ base = \"100ms\", jitter = 0.5 }";
+        assert_eq!(waits(text, 0.0), [100, 200, 400, 800, 10_000]);
+        assert_eq!(waits(text, 1.0), [50, 100, 200, 400, 5000]);
+        assert_eq!(waits("{ base = \"100ms\", jitter = 1 }", 0.75), [25, 50, 100, 200, 2500]);
+    }
+
+    #[test]
+    fn impossible_waits_are_refused() {
+        for (text, part) in [
+            ("{ base = \"11s\" }", "can't be 11s, longer than the longest, 10s; write a max of at least 11s"),
+            ("{ base = \"-1s\" }", "negative"),
+            ("{ base = 5 }", "duration"),
+            ("{ factor = 0.5 }", "0.5 is no factor"),
+            ("{ factor = nan }", "NaN is no factor"),
+            ("{ factor = inf }", "inf is no factor"),
+            ("{ jitter = 1.1 }", "1.1 is no part"),
+            ("{ jitter = -0.1 }", "-0.1 is no part"),
+            ("{ jiter = 0.1 }", "jiter"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
