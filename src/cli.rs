@@ -4,11 +4,14 @@ mod console;
 mod explain;
 mod plot;
 mod run;
+mod validate;
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
@@ -40,6 +43,9 @@ impl From<Status> for ExitCode {
         })
     }
 }
+
+/// More threads than any machine has cores.
+const MAX_JOBS: usize = 512;
 
 /// A request that can't be meant: exit status 2.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +87,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
+    /// Simulate worlds of which theory gives the exact answer, and write both in a table.
+    Validate(validate::ValidateArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -114,6 +122,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &console),
         Command::Explain(args) => explain::explain(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
+        Command::Validate(args) => validate::validate(&args, &console),
     };
     match status {
         Ok(status) => status.into(),
@@ -143,6 +152,15 @@ fn show(error: &clap::Error) -> Status {
             if error.use_stderr() { Status::Usage } else { Status::Done }
         }
     }
+}
+
+/// How many threads to use: `jobs`, or one for each core.
+fn threads(jobs: Option<NonZeroUsize>) -> anyhow::Result<usize> {
+    let jobs = match jobs {
+        Some(jobs) => jobs,
+        None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
+    };
+    Ok(jobs.get().min(MAX_JOBS))
 }
 
 /// Reads an experiment, or the quickstart without a file.

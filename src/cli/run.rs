@@ -13,7 +13,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::console::Console;
-use super::{OverrideArgs, Status, read_experiment};
+use super::{OverrideArgs, Status, read_experiment, threads};
 use crate::experiment::runner::{RunId, all_runs, run_all};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
@@ -21,9 +21,6 @@ use crate::report::journal::{Journal, experiment_hash};
 use crate::report::manifest::{self, JobCounts, Manifest, write_file};
 use crate::report::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
-
-/// More threads than any machine has cores.
-const MAX_JOBS: usize = 512;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -65,17 +62,14 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         return Ok(Status::Done);
     }
     let folder = args.out.unwrap_or_else(|| Path::new("results").join(experiment.name()));
-    let jobs = match args.jobs {
-        Some(jobs) => jobs,
-        None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
-    };
+    let jobs = threads(args.jobs)?;
     if args.resume && is_complete(&experiment, &folder) {
         console.note(&format!("{} is complete", folder.display()));
         return Ok(Status::Done);
     }
     let mut job = Job::open(&experiment, &folder, args.resume, console)?;
     // More threads than runs would have nothing to do.
-    let jobs = jobs.get().min(job.runs.len()).clamp(1, MAX_JOBS);
+    let jobs = jobs.min(job.runs.len()).max(1);
     let resumable = || {
         format!(
             "{} keeps the runs that are finished; the same command with --resume finishes the rest",
