@@ -87,7 +87,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
 }
 
 /// What to write for keys that have no default.
-const EXAMPLES: [(&str, &str); 33] = [
+const EXAMPLES: [(&str, &str); 34] = [
     ("name", "\"some-name\""),
     ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
     ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
@@ -118,6 +118,7 @@ const EXAMPLES: [(&str, &str); 33] = [
     ("to", "1.0"),
     ("step", "0.1"),
     ("factor", "3.0"),
+    ("max_num_replicas", "10"),
     ("added_rtt", "\"5ms\""),
     ("probability", "0.01"),
     ("period", "\"1m\""),
