@@ -1,8 +1,10 @@
 //! The guide in `docs/settings.md`: its examples are right, and it leaves out no open point and no verb.
 
-use super::{POOLS, SMALL, parse, scenario};
+use super::{POOLS, SMALL, changed, parse, scenario};
+use crate::experiment::Overrides;
 use crate::experiment::control_plane::Verb;
 use crate::experiment::reader::names_of;
+use crate::experiment::trace::WrittenArrivals;
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
 
@@ -14,12 +16,31 @@ fn blocks() -> Vec<&'static str> {
 
 #[test]
 fn examples_are_accepted() {
-    let [service, pools] = blocks()[..] else { panic!("two examples") };
+    let [clients, service, pools] = blocks()[..] else { panic!("three examples") };
     let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
         .replace("duration = \"10m\"", "duration = \"30m\"")
         .replace("size = 2", "size = 4");
     assert_eq!(scenario(&format!("{service}{base}")).operations.len(), 9);
+    assert_eq!(scenario(&format!("{base}{clients}")).clients.len(), 3);
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
+}
+
+#[test]
+fn every_arrival_process_has_an_example() {
+    let examples: Vec<&str> = GUIDE
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `{ ")?.split_once("` |"))
+        .map(|(example, _)| example)
+        .collect();
+    assert_eq!(examples.len(), names_of::<WrittenArrivals>().len());
+    for name in names_of::<WrittenArrivals>() {
+        let example = examples.iter().find(|example| example.starts_with(&format!("{name} = ")));
+        let text = changed("{ poisson = { rate = 20.0 } }", &format!("{{ {}", example.expect(name)));
+        match *name {
+            "trace" => assert!(super::refusal(&text, &Overrides::default()).contains("names a file")),
+            _ => drop(parse(&text).unwrap()),
+        }
+    }
 }
 
 #[test]
