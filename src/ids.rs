@@ -102,6 +102,13 @@ impl<I: Id, T> IdVec<I, T> {
     }
 }
 
+impl<I: Id, T> IdVec<I, T> {
+    /// Every id with its item to change, in order.
+    pub fn pairs_mut(&mut self) -> impl DoubleEndedIterator<Item = (I, &mut T)> + ExactSizeIterator {
+        self.items.iter_mut().enumerate().map(|(index, item)| (I::from_index(index), item))
+    }
+}
+
 impl<I, T> Default for IdVec<I, T> {
     fn default() -> Self {
         Self { items: Vec::new(), id: PhantomData }

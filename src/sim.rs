@@ -7,14 +7,17 @@ mod connection;
 mod event;
 mod fault;
 mod flow;
+mod links;
 mod machine;
 pub mod metric;
 mod operate;
 pub mod outcome;
 mod prober;
+mod probing;
 mod queue;
 mod recorder;
 pub mod scenario;
+mod service;
 mod simulation;
 mod station;
 

@@ -10,6 +10,7 @@ mod operations;
 mod shares;
 mod snapshot;
 mod tidy;
+mod worlds;
 
 use crate::experiment::runner::{RunId, run_one};
 use crate::experiment::{Experiment, Overrides, Source};

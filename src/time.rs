@@ -96,6 +96,11 @@ impl SimDuration {
         Self(self.0 / 2)
     }
 
+    /// `factor` times as long, to the nearest nanosecond and at most [`Self::MAX`].
+    pub fn scaled(self, factor: f64) -> Self {
+        if factor == 1.0 { self } else { Self::from_nanos_f64(self.0 as f64 * factor) }
+    }
+
     /// Whether it is no time at all.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

@@ -87,7 +87,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
 }
 
 /// What to write for keys that have no default.
-const EXAMPLES: [(&str, &str); 34] = [
+const EXAMPLES: [(&str, &str); 40] = [
     ("name", "\"some-name\""),
     ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
     ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
@@ -105,7 +105,6 @@ const EXAMPLES: [(&str, &str); 34] = [
     ("mean_dwell", "\"10s\""),
     ("mean_rate", "200.0"),
     ("peak_to_mean", "1.5"),
-    ("period", "\"24h\""),
     ("population", "500"),
     ("think_time", "{ exponential = { mean = \"2s\" } }"),
     ("file", "\"data.csv\""),
@@ -125,6 +124,13 @@ const EXAMPLES: [(&str, &str); 34] = [
     ("from", "0.0"),
     ("to", "1.0"),
     ("step", "0.1"),
+    ("factor", "3.0"),
+    ("added_rtt", "\"5ms\""),
+    ("probability", "0.01"),
+    ("period", "\"1m\""),
+    ("active", "\"20s\""),
+    ("time_between", "{ exponential = { mean = \"6h\" } }"),
+    ("duration", "{ exponential = { mean = \"10m\" } }"),
 ];
 
 /// `text` in quotes, shortened if it is long.

@@ -13,7 +13,8 @@ mod refusals;
 mod rendered;
 
 use super::{Experiment, ExperimentError, Overrides, Source};
-use crate::sim::scenario::Scenario;
+use crate::ids::BackendId;
+use crate::sim::scenario::{FaultEffect, Scenario};
 
 /// A small right experiment that the tests change.
 const SMALL: &str = r#"name = "small"
@@ -169,4 +170,12 @@ fn refusal(text: &str, overrides: &Overrides) -> String {
         "{error}"
     );
     error
+}
+
+/// The backends that fault `number` of `scenario` can strike.
+fn targets(scenario: &Scenario, number: usize) -> &[BackendId] {
+    match &scenario.faults[number].effect {
+        FaultEffect::Backends { targets, .. } => targets,
+        FaultEffect::Link { .. } => panic!("it strikes the network"),
+    }
 }

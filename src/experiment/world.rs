@@ -35,6 +35,8 @@ use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::BackendService;
 use clients::{Client, Front};
+#[cfg(test)]
+pub(super) use faults::Kind as FaultKind;
 use faults::{Victims, WrittenFault};
 use groups::{Backends, ServerKeys};
 pub(super) use network::Network;

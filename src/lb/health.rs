@@ -20,6 +20,8 @@ pub struct HealthCheck {
     pub initially_healthy: bool,
     /// From the change of a state of health to its effect on new connections.
     pub propagation_delay: SimDuration,
+    /// Whether probes wait for a worker of the backend, and take it as long as a request.
+    pub through_queue: bool,
     /// Who probes.
     pub probers: Probers,
 }

@@ -2,8 +2,13 @@
 //!
 //! TCP: SYN, SYN-ACK, then requests with their responses and pauses, then FIN. Other protocols: requests and responses
 //! alone, each request a datagram of its own, perhaps in fragments. Only the client's packets pass the load balancer;
-//! answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back. A lost SYN is sent again
-//! after 1 s, 2 s, 4 s … and routed anew each time; other lost packets are not sent again, and the request times out.
+//! answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back. What happens at the
+//! backend stands in [`super::service`].
+//!
+//! A lost SYN is sent again after 1 s, 2 s, 4 s … (RFC 6298), a lost request or response of a TCP connection after 200 ms,
+//! 400 ms, 800 ms … (the least timeout of Linux), and what the client sends again is routed anew. What meets a silent
+//! backend is not sent again: no copy would be answered before the request times out, or the connection is lost with
+//! the backend's memory. Other protocols send nothing again.
 
 mod lifetime;
 
@@ -14,9 +19,8 @@ use super::event::{Event, FlowStep};
 use super::flow::{Flow, FlowState};
 use super::machine::MachineState;
 use super::outcome::FailureCause;
-use super::scenario::{ClientGroup, FailureMode};
+use super::scenario::ClientGroup;
 use super::simulation::{SERVICE, Simulation};
-use super::station::Admission;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::Verdict;
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
@@ -26,10 +30,13 @@ use crate::time::{SimDuration, SimTime};
 
 /// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
 const FIRST_SYN_TIMEOUT: SimDuration = SimDuration::from_secs(1);
+/// The wait before the first repetition of other packets; it doubles each time. Round trips are shorter by far than what
+/// would make it longer.
+const FIRST_DATA_TIMEOUT: SimDuration = SimDuration::from_millis(200);
 
 /// What a draw of a connection is for. Each has a stream of its own, so that every arm draws the same.
 #[derive(Clone, Copy, Debug)]
-enum Draw {
+pub(super) enum Draw {
     Requests,
     SynTrip,
     RequestTrip,
@@ -39,6 +46,9 @@ enum Draw {
     ResponseBytes,
     Destination,
     Fragmented,
+    SynLoss,
+    RequestLoss,
+    ResponseLoss,
 }
 
 /// What became of a packet of an open connection.
@@ -54,8 +64,13 @@ enum Forwarded {
 
 impl Flow {
     /// From the backend to the client.
-    fn way_back(&self) -> SimDuration {
+    pub(super) fn way_back(&self) -> SimDuration {
         self.trip - self.trip.half()
+    }
+
+    /// The number of the request's sending, among all of the connection.
+    fn sending(&self) -> u32 {
+        self.requests_sent << 5 | u32::from(self.resends.min(31))
     }
 
     /// The generator of the `number`-th draw of one kind.
@@ -79,7 +94,7 @@ impl Flow {
 
     /// The `number`-th draw of one kind.
     #[inline]
-    fn draw<Q: Quantity>(&self, what: Draw, number: u32, law: &Distribution<Q>) -> Q {
+    pub(super) fn draw<Q: Quantity>(&self, what: Draw, number: u32, law: &Distribution<Q>) -> Q {
         law.sample(&mut self.draws(what, number))
     }
 }
@@ -100,6 +115,7 @@ impl Simulation<'_> {
             destination: 0,
             state: FlowState::Connecting,
             syn_retries: 0,
+            resends: 0,
             backend: None,
             incarnation: 0,
             requests_sent: 0,
@@ -132,12 +148,16 @@ impl Simulation<'_> {
                 self.draw_trip(id, backend, Draw::SynTrip, u32::from(self.flows[id].syn_retries));
                 let trip = self.flows[id].trip;
                 let (arrival, deadline) = (now + trip.half(), self.connect_deadline(id));
+                if self.loses(id, backend, 2, Draw::SynLoss, u32::from(self.flows[id].syn_retries)) {
+                    return self.await_syn_timer(now, id);
+                }
                 if now + trip > deadline {
                     return self.fail_at(deadline, id, FailureCause::ConnectTimeout);
                 }
-                match self.machines[backend].state_at(arrival) {
-                    Some(state) => self.syn_meets(now, id, backend, state),
-                    None => self.schedule(arrival, id, FlowStep::SynArrives),
+                if self.machines[backend].is_known(arrival) {
+                    self.syn_meets(now, id, backend, self.machines[backend].state());
+                } else {
+                    self.schedule(arrival, id, FlowStep::SynArrives);
                 }
             }
             Verdict::Dropped => self.await_syn_timer(now, id),
@@ -154,8 +174,8 @@ impl Simulation<'_> {
     fn syn_meets(&mut self, now: SimTime, id: FlowId, backend: BackendId, state: MachineState) {
         let answer = self.flows[id].sent + self.flows[id].trip;
         match state {
-            MachineState::Down(FailureMode::Silent) => self.await_syn_timer(now, id),
-            MachineState::Down(FailureMode::Refuse) => self.fail_at(answer, id, FailureCause::Refused),
+            MachineState::Silent => self.await_syn_timer(now, id),
+            MachineState::Refusing => self.fail_at(answer, id, FailureCause::Refused),
             MachineState::Up => {
                 self.flows[id].incarnation = self.machines[backend].incarnation();
                 self.schedule(answer, id, FlowStep::Established);
@@ -191,31 +211,95 @@ impl Simulation<'_> {
         flow.state = FlowState::Requesting;
         flow.sent = now;
         flow.requests_sent += 1;
+        flow.resends = 0;
+        let Some(backend) = self.route_request(now, id) else { return };
+        let flow = &self.flows[id];
+        let profile = &self.scenario.clients[flow.client].connection;
+        let Bytes(bytes) = flow.draw(Draw::RequestBytes, flow.requests_sent, &profile.request_bytes);
+        let bytes = self.clients.recorded(flow).map_or(bytes, |row| row.request_bytes);
+        self.recorder.requested(flow, backend, bytes);
+        self.request_travels(now, id, backend);
+    }
+
+    /// The client sends a request once more that was lost.
+    pub(super) fn resend_request(&mut self, now: SimTime, id: FlowId) {
+        if let Some(backend) = self.route_request(now, id) {
+            self.request_travels(now, id, backend);
+        }
+    }
+
+    /// Routes a request and draws its round trip; gives its backend, if it goes to the connection's.
+    fn route_request(&mut self, now: SimTime, id: FlowId) -> Option<BackendId> {
         let forwarded = match self.protocol(id) {
             Protocol::Tcp => self.forward(now, id),
             _ => self.send_datagram(now, id),
         };
         let backend = match forwarded {
             Forwarded::ToItsBackend(backend) => backend,
-            Forwarded::Elsewhere => return,
-            Forwarded::Dropped => return self.await_request_timeout(id),
+            Forwarded::Elsewhere => return None,
+            Forwarded::Dropped => {
+                self.await_request_timeout(id);
+                return None;
+            }
         };
         self.draw_trip(id, backend, Draw::RequestTrip, self.flows[id].requests_sent);
-        let flow = &self.flows[id];
-        let profile = &self.scenario.clients[flow.client].connection;
-        let Bytes(bytes) = flow.draw(Draw::RequestBytes, flow.requests_sent, &profile.request_bytes);
-        let bytes = self.clients.recorded(flow).map_or(bytes, |row| row.request_bytes);
-        self.recorder.requested(flow, backend, bytes);
-        let arrival = now + flow.trip.half();
+        Some(backend)
+    }
+
+    /// A request sets out to `backend`, and arrives or is lost.
+    fn request_travels(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
+        if self.loses(id, backend, 1, Draw::RequestLoss, self.flows[id].sending()) {
+            return self.await_resend(now, id);
+        }
+        let arrival = now + self.flows[id].trip.half();
         if arrival > self.request_deadline(id) {
             return self.await_request_timeout(id);
         }
         // A request to a station with a queue must take its turn among the others.
-        if self.stations[backend].is_unlimited() && self.machines[backend].state_at(arrival).is_some() {
+        if self.stations[backend].is_unlimited() && self.machines[backend].is_known(arrival) {
             self.request_arrives(arrival, id);
         } else {
             self.schedule(arrival, id, FlowStep::RequestArrives);
         }
+    }
+
+    /// A request was lost on its way: it is sent again, if the client waits that long.
+    fn await_resend(&mut self, now: SimTime, id: FlowId) {
+        let again = now + FIRST_DATA_TIMEOUT * (1 << self.flows[id].resends.min(20));
+        if self.protocol(id) != Protocol::Tcp || again >= self.request_deadline(id) {
+            return self.await_request_timeout(id);
+        }
+        self.flows[id].resends += 1;
+        self.schedule(again, id, FlowStep::Resend);
+    }
+
+    /// A response sets out at time `sent`; gives when the client has it, after as many losses as there are. Never, if the
+    /// protocol sends nothing again.
+    pub(super) fn response_arrives(&mut self, sent: SimTime, id: FlowId, backend: BackendId) -> SimTime {
+        let mut sent = sent;
+        let mut wait = FIRST_DATA_TIMEOUT;
+        let deadline = self.request_deadline(id);
+        let mut losses = 0;
+        while sent <= deadline
+            && self.loses(id, backend, 1, Draw::ResponseLoss, self.flows[id].sending() + losses)
+        {
+            if self.protocol(id) != Protocol::Tcp {
+                return SimTime::NEVER;
+            }
+            sent += wait;
+            wait = wait * 2;
+            losses += 1;
+        }
+        sent + self.flows[id].way_back()
+    }
+
+    /// Whether the network loses a packet of this connection, or one of `ways` packets there and back.
+    #[inline]
+    fn loses(&self, id: FlowId, backend: BackendId, ways: i32, what: Draw, number: u32) -> bool {
+        let flow = &self.flows[id];
+        let (place, zone) = (self.scenario.clients[flow.client].place, self.scenario.backends[backend].zone);
+        let passes = self.links.passes(place, zone);
+        passes < 1.0 && flow.unit(what, number) >= passes.powi(ways)
     }
 
     /// Sends a request as a datagram, perhaps in fragments. It goes wherever the load balancer sends it; if its parts
@@ -275,8 +359,8 @@ impl Simulation<'_> {
         self.place(id, backend, outcome);
         self.draw_trip(id, backend, Draw::RequestTrip, self.flows[id].requests_sent);
         match self.machines[backend].state() {
-            MachineState::Down(FailureMode::Silent) => self.await_request_timeout(id),
-            MachineState::Up | MachineState::Down(FailureMode::Refuse) => {
+            MachineState::Silent => self.await_request_timeout(id),
+            MachineState::Up | MachineState::Refusing => {
                 self.fail_at(now + self.flows[id].trip, id, FailureCause::Reset);
             }
         }
@@ -290,92 +374,6 @@ impl Simulation<'_> {
         flow.backend = Some(backend);
         flow.outcome = outcome;
         flow.on_unhealthy = on_unhealthy;
-    }
-
-    /// A request reaches its backend at time `now`.
-    pub(super) fn request_arrives(&mut self, now: SimTime, id: FlowId) {
-        let backend = self.backend(id);
-        let machine = &self.machines[backend];
-        let back = self.flows[id].way_back();
-        match machine.state() {
-            MachineState::Down(FailureMode::Silent) => return self.await_request_timeout(id),
-            MachineState::Down(FailureMode::Refuse) if self.protocol(id) == Protocol::Tcp => {
-                return self.fail_at(now + back, id, FailureCause::Reset);
-            }
-            // Other protocols hear that the port is unreachable.
-            MachineState::Down(FailureMode::Refuse) => {
-                return self.fail_at(now + back, id, FailureCause::Refused);
-            }
-            MachineState::Up if self.protocol(id) != Protocol::Tcp => {
-                self.flows[id].incarnation = machine.incarnation();
-            }
-            MachineState::Up if machine.incarnation() != self.flows[id].incarnation => {
-                return self.fail_at(now + back, id, FailureCause::Reset);
-            }
-            MachineState::Up => {}
-        }
-        match self.stations[backend].admit(now, id) {
-            Admission::Starts => self.serve(now, id, backend),
-            Admission::Waits => {
-                let deadline = self.request_deadline(id);
-                self.flows[id].pending += 1;
-                self.schedule(deadline, id, FlowStep::RequestTimeout);
-            }
-            Admission::Full => self.fail_at(now + back, id, FailureCause::QueueFull),
-        }
-    }
-
-    /// A worker begins with a request at time `now`.
-    fn serve(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
-        let flow = &self.flows[id];
-        let service = flow.draw(Draw::Service, flow.requests_sent, &self.stations[backend].service_time);
-        let done = now + service;
-        self.machines[backend].watch(id, flow.key, done);
-        if self.stations[backend].is_unlimited() {
-            self.respond(done, id);
-        } else {
-            self.schedule(done, id, FlowStep::ServiceEnds);
-            let deadline = self.request_deadline(id);
-            if done > deadline {
-                self.schedule(deadline, id, FlowStep::RequestTimeout);
-            }
-        }
-    }
-
-    /// A worker is done with a request, and takes the next one.
-    pub(super) fn service_ends(&mut self, now: SimTime, id: FlowId) {
-        let backend = self.backend(id);
-        if self.machines[backend].incarnation() != self.flows[id].incarnation {
-            // The backend has failed since: its workers dropped everything.
-            return;
-        }
-        if self.flows[id].state == FlowState::Requesting {
-            self.respond(now, id);
-        }
-        self.stations[backend].idle(now);
-        while let Some(next) = self.stations[backend].take_waiting() {
-            self.flows[next].pending -= 1;
-            if self.flows[next].state == FlowState::Requesting {
-                let Admission::Starts = self.stations[backend].admit(now, next) else {
-                    unreachable!("a worker is free");
-                };
-                self.serve(now, next, backend);
-                return;
-            }
-            // Its client has given up meanwhile.
-            self.flows.release(next);
-        }
-    }
-
-    /// A backend answers at time `done`.
-    fn respond(&mut self, done: SimTime, id: FlowId) {
-        let response = done + self.flows[id].way_back();
-        let deadline = self.request_deadline(id);
-        if response <= deadline {
-            self.schedule(response, id, FlowStep::Response);
-        } else {
-            self.schedule(deadline, id, FlowStep::RequestTimeout);
-        }
     }
 
     /// The client has a whole response: it closes, or thinks about the next request.
@@ -408,14 +406,14 @@ impl Simulation<'_> {
     }
 
     /// The backend goes down while it has a request of this connection.
-    pub(super) fn interrupt(&mut self, now: SimTime, id: FlowId, backend: BackendId, mode: FailureMode) {
+    pub(super) fn interrupt(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         let flow = &self.flows[id];
         if flow.state != FlowState::Requesting || flow.backend != Some(backend) {
             return;
         }
-        match mode {
-            FailureMode::Silent => self.await_request_timeout(id),
-            FailureMode::Refuse => self.fail_at(now + flow.way_back(), id, FailureCause::Reset),
+        match self.machines[backend].state() {
+            MachineState::Refusing => self.fail_at(now + flow.way_back(), id, FailureCause::Reset),
+            _ => self.await_request_timeout(id),
         }
     }
 
@@ -451,19 +449,19 @@ impl Simulation<'_> {
         }
     }
 
-    fn await_request_timeout(&mut self, id: FlowId) {
+    pub(super) fn await_request_timeout(&mut self, id: FlowId) {
         let deadline = self.request_deadline(id);
         self.fail_at(deadline, id, FailureCause::RequestTimeout);
     }
 
     /// Nothing but its failure at `time` can happen to the connection any more.
-    fn fail_at(&mut self, time: SimTime, id: FlowId, cause: FailureCause) {
+    pub(super) fn fail_at(&mut self, time: SimTime, id: FlowId, cause: FailureCause) {
         self.flows[id].state = FlowState::Failing;
         self.schedule(time, id, FlowStep::Fails(cause));
     }
 
     #[inline]
-    fn schedule(&mut self, time: SimTime, id: FlowId, step: FlowStep) {
+    pub(super) fn schedule(&mut self, time: SimTime, id: FlowId, step: FlowStep) {
         self.flows[id].pending += 1;
         self.queue.push(time, Event::Flow { flow: id, step });
     }
@@ -501,7 +499,7 @@ impl Simulation<'_> {
         }
     }
 
-    fn protocol(&self, id: FlowId) -> Protocol {
+    pub(super) fn protocol(&self, id: FlowId) -> Protocol {
         self.group(self.flows[id].client).protocol
     }
 
@@ -511,7 +509,7 @@ impl Simulation<'_> {
 
     /// The backend of a connection that has one.
     #[inline]
-    fn backend(&self, id: FlowId) -> BackendId {
+    pub(super) fn backend(&self, id: FlowId) -> BackendId {
         self.flows[id].backend.expect("its packets have reached a backend")
     }
 
@@ -520,7 +518,7 @@ impl Simulation<'_> {
         flow.started + self.group(flow.client).connect_timeout
     }
 
-    fn request_deadline(&self, id: FlowId) -> SimTime {
+    pub(super) fn request_deadline(&self, id: FlowId) -> SimTime {
         let flow = &self.flows[id];
         flow.sent + self.group(flow.client).request_timeout
     }
@@ -531,6 +529,7 @@ impl Simulation<'_> {
         let flow = &self.flows[id];
         let place = self.scenario.clients[flow.client].place;
         let zone = self.scenario.backends[backend].zone;
-        self.flows[id].trip = flow.draw(what, number, &self.scenario.round_trips[place][zone]);
+        self.flows[id].trip =
+            flow.draw(what, number, self.links.round_trips(place, zone)) + self.links.delay(place, zone);
     }
 }

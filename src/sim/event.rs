@@ -23,8 +23,8 @@ pub(super) enum Event {
     },
     /// A fault begins or ends.
     Fault {
-        /// Its number in the scenario.
-        fault: u32,
+        /// The number of its strike.
+        strike: u32,
         /// Whether it begins.
         begins: bool,
     },
@@ -46,6 +46,8 @@ pub(super) enum FlowStep {
     SynTimer,
     /// The client has the SYN-ACK.
     Established,
+    /// The client sends a request again that was lost.
+    Resend,
     /// A request reaches its backend.
     RequestArrives,
     /// A worker is done with a request.
@@ -54,7 +56,7 @@ pub(super) enum FlowStep {
     Response,
     /// The client has thought enough and sends the next request.
     RequestDue,
-    /// A request that had to wait has waited too long.
+    /// A request that waited, or is in service, may have taken too long.
     RequestTimeout,
     /// The client learns that its connection has failed.
     Fails(FailureCause),
@@ -75,6 +77,18 @@ pub(super) enum BackendStep {
         /// The number of the prober.
         prober: u8,
     },
+    /// A worker is done with a probe that went through the queue.
+    ProbeServed {
+        /// The number of the prober.
+        prober: u8,
+    },
+    /// A probe that went through the queue may have had no answer in time.
+    ProbeTimesOut {
+        /// The number of the prober.
+        prober: u8,
+    },
+    /// Jobs that share the workers may have ended.
+    SharedEnds,
     /// A probe's result is known.
     ProbeEnds {
         /// The number of the prober.

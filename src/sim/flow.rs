@@ -47,6 +47,8 @@ pub(super) struct Flow {
     pub(super) state: FlowState,
     /// SYNs sent before the latest one.
     pub(super) syn_retries: u8,
+    /// How often the latest request was sent again.
+    pub(super) resends: u8,
     /// The backend that its packets reached last.
     pub(super) backend: Option<BackendId>,
     /// The life of its backend that accepted it: a backend that has failed since does not know it.

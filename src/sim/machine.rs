@@ -3,32 +3,48 @@
 //! Every change of a machine's state is known some time ahead. A packet or a service that ends before the next
 //! one meets the state that stands, and needs no event of its own.
 
-use super::scenario::{FailureMode, Failures};
+use super::scenario::{BackendFault, FailureMode, Failures, SlowStart};
 use crate::ids::FlowId;
 use crate::random::{Stream, StreamKey};
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 
-/// What a machine does with packets.
+/// What a machine does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MachineState {
+    /// It answers.
     Up,
-    Down(FailureMode),
+    /// It does nothing.
+    Silent,
+    /// It answers with RST.
+    Refusing,
 }
 
 /// One backend's machine.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// How many failures and faults hold it silent, and how many make it refuse.
-    silenced: u32,
-    refusing: u32,
+    /// How many failures and faults of each mode hold it.
+    causes: [u32; 4],
+    /// The factors of the faults that slow it.
+    slowed: Vec<f64>,
     /// Its lives so far: connections of an earlier life are unknown to it.
     incarnation: u32,
+    /// When it came back last, if it was ever down.
+    returned: Option<SimTime>,
+    slow_start: Option<SlowStart>,
     renewal: Option<Renewal>,
     /// The times at which faults begin or end for it, latest first.
     fault_edges: Vec<SimTime>,
     next_change: SimTime,
     /// Connections in service whose service outlasts `next_change`.
-    exposed: Vec<(FlowId, StreamKey)>,
+    exposed: Vec<Exposed>,
+}
+
+/// A connection whose service a change of the machine's state may catch.
+#[derive(Debug)]
+struct Exposed {
+    flow: FlowId,
+    key: StreamKey,
+    done: SimTime,
 }
 
 /// An alternating renewal process.
@@ -42,7 +58,12 @@ struct Renewal {
 
 impl Machine {
     /// A machine that runs at time 0.
-    pub(super) fn new(failures: Option<Failures>, stream: Stream, mut fault_edges: Vec<SimTime>) -> Self {
+    pub(super) fn new(
+        failures: Option<Failures>,
+        slow_start: Option<SlowStart>,
+        stream: Stream,
+        mut fault_edges: Vec<SimTime>,
+    ) -> Self {
         fault_edges.sort_by(|a, b| b.cmp(a));
         let renewal = failures.map(|failures| {
             let mut renewal = Renewal { failures, stream, up: true, next: SimTime::ZERO };
@@ -50,39 +71,67 @@ impl Machine {
             renewal
         });
         let mut machine = Self {
-            silenced: 0,
-            refusing: 0,
+            causes: [0; 4],
+            slowed: Vec::new(),
             incarnation: 0,
+            returned: None,
+            slow_start,
             renewal,
             fault_edges,
             next_change: SimTime::NEVER,
             exposed: Vec::new(),
         };
-        machine.look_ahead();
+        machine.look_ahead(SimTime::ZERO);
         machine
     }
 
-    /// What it does with packets now.
+    /// What it does with clients' packets now.
     #[inline]
     pub(super) fn state(&self) -> MachineState {
-        if self.silenced > 0 {
-            MachineState::Down(FailureMode::Silent)
-        } else if self.refusing > 0 {
-            MachineState::Down(FailureMode::Refuse)
+        if self.is(FailureMode::Silent) || self.is(FailureMode::ServingOnly) {
+            MachineState::Silent
+        } else if self.is(FailureMode::Refuse) {
+            MachineState::Refusing
         } else {
             MachineState::Up
         }
     }
 
-    /// What it will do at time `at`, if that is known now.
+    /// What it does with probes now.
+    pub(super) fn state_for_probes(&self) -> MachineState {
+        if self.is(FailureMode::Silent) || self.is(FailureMode::UnhealthyOnly) {
+            MachineState::Silent
+        } else if self.is(FailureMode::Refuse) {
+            MachineState::Refusing
+        } else {
+            MachineState::Up
+        }
+    }
+
     #[inline]
-    pub(super) fn state_at(&self, at: SimTime) -> Option<MachineState> {
-        (at < self.next_change).then(|| self.state())
+    fn is(&self, mode: FailureMode) -> bool {
+        self.causes[mode as usize] > 0
+    }
+
+    /// Whether its state at time `at` is that of now.
+    #[inline]
+    pub(super) fn is_known(&self, at: SimTime) -> bool {
+        at < self.next_change
     }
 
     /// The number of its present life.
     pub(super) fn incarnation(&self) -> u32 {
         self.incarnation
+    }
+
+    /// How many times longer than usual a request takes that it begins to serve at `now`.
+    #[inline]
+    pub(super) fn slowness(&self, now: SimTime) -> f64 {
+        let faults: f64 = self.slowed.iter().product();
+        match (self.slow_start, self.returned) {
+            (Some(slow_start), Some(returned)) => faults * slow_start.factor(now.since(returned.min(now))),
+            _ => faults,
+        }
     }
 
     /// When it fails or is repaired next by itself.
@@ -94,47 +143,61 @@ impl Machine {
     #[inline]
     pub(super) fn watch(&mut self, flow: FlowId, key: StreamKey, done: SimTime) {
         if done >= self.next_change {
-            self.exposed.push((flow, key));
+            self.exposed.push(Exposed { flow, key, done });
         }
     }
 
-    /// Fails by itself, or is repaired; gives how it went down, if it did.
-    pub(super) fn renew(&mut self, now: SimTime) -> Option<FailureMode> {
+    /// Fails by itself, or is repaired; tells whether clients find it down now and did not before.
+    pub(super) fn renew(&mut self, now: SimTime) -> bool {
         let renewal = self.renewal.as_mut().expect("only machines that fail by themselves are renewed");
         renewal.up = !renewal.up;
         renewal.draw_next(now);
         let (mode, failed) = (renewal.failures.mode, !renewal.up);
-        let down = self.strike(mode, failed);
-        self.look_ahead();
-        down
+        let went_down = self.strike(now, mode, failed);
+        self.look_ahead(now);
+        went_down
     }
 
-    /// Meets the beginning or the end of a fault; gives how it went down, if it did.
-    pub(super) fn fault(&mut self, mode: FailureMode, begins: bool) -> Option<FailureMode> {
+    /// Meets the beginning or the end of a fault; tells whether clients find it down now and did not before.
+    pub(super) fn fault(&mut self, now: SimTime, fault: BackendFault, begins: bool) -> bool {
         let _edge = self.fault_edges.pop();
-        let down = self.strike(mode, begins);
-        self.look_ahead();
-        down
+        let went_down = match fault {
+            BackendFault::Fails(mode) => self.strike(now, mode, begins),
+            BackendFault::Slow(factor) => {
+                if begins {
+                    self.slowed.push(factor.value());
+                } else {
+                    let position = self.slowed.iter().position(|other| *other == factor.value());
+                    self.slowed.remove(position.expect("a fault that ends has begun"));
+                }
+                false
+            }
+        };
+        self.look_ahead(now);
+        went_down
     }
 
     /// The connections that a failure catches in service.
     pub(super) fn take_exposed(&mut self) -> Vec<(FlowId, StreamKey)> {
-        std::mem::take(&mut self.exposed)
+        std::mem::take(&mut self.exposed).into_iter().map(|exposed| (exposed.flow, exposed.key)).collect()
     }
 
-    fn strike(&mut self, mode: FailureMode, begins: bool) -> Option<FailureMode> {
-        let was_up = self.state() == MachineState::Up;
-        let causes = match mode {
-            FailureMode::Silent => &mut self.silenced,
-            FailureMode::Refuse => &mut self.refusing,
-        };
+    fn strike(&mut self, now: SimTime, mode: FailureMode, begins: bool) -> bool {
+        let before = self.state();
+        let causes = &mut self.causes[mode as usize];
         *causes = if begins { *causes + 1 } else { *causes - 1 };
-        let went_down = was_up && begins;
+        let after = self.state();
+        let went_down = before == MachineState::Up && after != MachineState::Up;
         self.incarnation += u32::from(went_down);
-        went_down.then_some(mode)
+        if before != MachineState::Up && after == MachineState::Up {
+            self.returned = Some(now);
+        }
+        went_down
     }
 
-    fn look_ahead(&mut self) {
+    /// Notes when the next change comes, and forgets the connections that were done before this one.
+    fn look_ahead(&mut self, now: SimTime) {
+        self.exposed.retain(|exposed| exposed.done >= now);
         let edge = self.fault_edges.last().copied().unwrap_or(SimTime::NEVER);
         self.next_change = self.next_renewal().unwrap_or(SimTime::NEVER).min(edge);
     }
@@ -144,7 +207,6 @@ impl Renewal {
     fn draw_next(&mut self, now: SimTime) {
         let law = if self.up { &self.failures.time_to_failure } else { &self.failures.time_to_repair };
         // At least a nanosecond, so that time goes on.
-        let length = law.sample(&mut self.stream).max(crate::time::SimDuration::from_nanos(1));
-        self.next = now + length;
+        self.next = now + law.sample(&mut self.stream).max(SimDuration::from_nanos(1));
     }
 }

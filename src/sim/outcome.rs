@@ -140,6 +140,11 @@ pub struct BackendOutcome {
     pub utilization: Option<f64>,
     /// The highest share of busy workers over one sample interval; absent without a limit of workers.
     pub peak_utilization: Option<f64>,
+    /// The mean number of requests that waited, over time; absent without a limit of workers.
+    pub mean_queue_length: Option<f64>,
+    /// The mean time that requests waited, in nanoseconds; absent without a limit of workers, or without requests. With
+    /// processor sharing how much longer they took than alone.
+    pub mean_wait: Option<f64>,
     /// The most open connections at one time.
     pub peak_active: u64,
     /// How long the load balancer held it unhealthy, in nanoseconds.
@@ -159,13 +164,24 @@ pub struct Sample {
     pub active: f64,
 }
 
+/// One sample of the timeline of a zone's backends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ZoneSample {
+    /// Time-weighted mean number of backends held healthy.
+    pub healthy: f64,
+    /// Mean share of busy workers of the configured backends; absent without a limit of workers.
+    pub utilization: Option<f64>,
+}
+
 /// All samples of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Sample by sample: by client place and backend zone.
     pub traffic: Vec<IdVec<PlaceId, ByZone<Sample>>>,
-    /// Sample by sample: the time-weighted mean number of backends of each zone held healthy.
-    pub healthy: Vec<IdVec<ZoneId, f64>>,
+    /// Sample by sample: the backends of each zone.
+    pub zones: Vec<IdVec<ZoneId, ZoneSample>>,
+    /// Sample by sample: how often the role that serves changed.
+    pub failover_switches: Vec<u64>,
 }
 
 /// Everything that one run found.

@@ -3,9 +3,9 @@
 use rand::Rng;
 
 use super::machine::MachineState;
-use super::scenario::FailureMode;
+use super::station::ProbeId;
 use crate::lb::health::{HealthCheck, JointHealth, Phase};
-use crate::random::{Distribution, Purpose, RunSeed, Stream, StreamKey};
+use crate::random::{Distribution, Purpose, RunSeed, Stream, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The probers of one backend. Each has one probe under way at most (its timeout is no longer than the interval).
@@ -29,6 +29,20 @@ struct Prober {
     offset: SimDuration,
     start: SimTime,
     trip: SimDuration,
+    /// The number of its latest probe.
+    number: u16,
+    /// Whether that has no result yet.
+    awaiting: bool,
+    /// Its probes that workers are busy with: one that has timed out already may be among them.
+    in_service: Vec<InService>,
+}
+
+#[derive(Debug)]
+struct InService {
+    probe: ProbeId,
+    done: SimTime,
+    /// The life of the machine in which it began.
+    life: u32,
 }
 
 impl Probers {
@@ -49,6 +63,9 @@ impl Probers {
             offset: offset(&check, number, of(phases, number).next_u64()),
             start: SimTime::ZERO,
             trip: SimDuration::ZERO,
+            number: 0,
+            awaiting: false,
+            in_service: Vec::new(),
         };
         Self {
             check,
@@ -76,13 +93,22 @@ impl Probers {
         self.checking = false;
     }
 
-    /// A probe sets out; gives when it arrives, and when the next one sets out. A probe whose answer can't come in time is
-    /// not followed.
-    pub(super) fn start(&mut self, now: SimTime, prober: u8) -> (Option<SimTime>, SimTime) {
+    /// A probe sets out into a network that lets packets pass with probability `passes` and adds `delay` to a round trip;
+    /// gives when it arrives, and when the next one sets out. A probe whose answer can't come in time is not followed.
+    pub(super) fn start(
+        &mut self,
+        now: SimTime,
+        prober: u8,
+        delay: SimDuration,
+        passes: f64,
+    ) -> (Option<SimTime>, SimTime) {
         let prober = &mut self.probers[usize::from(prober)];
         prober.start = now;
-        prober.trip = self.round_trips.sample(&mut prober.trips);
-        let in_time = prober.trip <= self.check.timeout;
+        prober.trip = self.round_trips.sample(&mut prober.trips) + delay;
+        prober.number = prober.number.wrapping_add(1);
+        prober.awaiting = true;
+        let lost = passes < 1.0 && open_unit(prober.trips.next_u64()) >= passes * passes;
+        let in_time = !lost && prober.trip <= self.check.timeout;
         (in_time.then(|| now + prober.trip.half()), now + self.check.check_interval)
     }
 
@@ -90,13 +116,53 @@ impl Probers {
     /// is known after a round trip, silence after the timeout.
     pub(super) fn arrive(&self, prober: u8, state: MachineState) -> (SimTime, bool) {
         let Prober { start, trip, .. } = self.probers[usize::from(prober)];
-        let answered = state != MachineState::Down(FailureMode::Silent);
-        let wait = if answered { trip } else { self.check.timeout };
-        (start + wait, answered && state == MachineState::Up)
+        let wait = if state == MachineState::Silent { self.check.timeout } else { trip };
+        (start + wait, state == MachineState::Up)
+    }
+
+    /// The probe that is under way.
+    pub(super) fn current(&self, prober: u8) -> ProbeId {
+        ProbeId { prober, number: self.probers[usize::from(prober)].number }
+    }
+
+    /// Whether the latest probe of `prober` has no result yet.
+    pub(super) fn is_awaiting(&self, prober: u8) -> bool {
+        self.probers[usize::from(prober)].awaiting
+    }
+
+    /// Whether `probe` has no result yet.
+    pub(super) fn awaits(&self, probe: ProbeId) -> bool {
+        self.is_awaiting(probe.prober) && self.current(probe.prober) == probe
+    }
+
+    /// How long a worker takes for `probe`, if it is like a request.
+    pub(super) fn work(&mut self, probe: ProbeId, service_time: &Distribution<SimDuration>) -> SimDuration {
+        service_time.sample(&mut self.probers[usize::from(probe.prober)].trips)
+    }
+
+    /// A worker is busy with `probe` until `done`, in life `life` of the machine.
+    pub(super) fn serve(&mut self, probe: ProbeId, done: SimTime, life: u32) {
+        self.probers[usize::from(probe.prober)].in_service.push(InService { probe, done, life });
+    }
+
+    /// The probe of `prober` that a worker is busy with until `done`, and the life of the machine in which it began.
+    pub(super) fn take_served(&mut self, done: SimTime, prober: u8) -> (ProbeId, u32) {
+        let in_service = &mut self.probers[usize::from(prober)].in_service;
+        let position = in_service.iter().position(|service| service.done == done);
+        let InService { probe, life, .. } = in_service.remove(position.expect("it has begun"));
+        (probe, life)
+    }
+
+    /// A backend answers `probe` at time `now`; gives when the answer is there, if that is in time.
+    pub(super) fn answer(&self, now: SimTime, probe: ProbeId) -> Option<SimTime> {
+        let Prober { start, trip, .. } = self.probers[usize::from(probe.prober)];
+        let end = now + (trip - trip.half());
+        (self.awaits(probe) && end < start + self.check.timeout).then_some(end)
     }
 
     /// Counts a probe's result; gives the new state of health if it has changed.
     pub(super) fn end(&mut self, prober: u8, success: bool) -> Option<bool> {
+        self.probers[usize::from(prober)].awaiting = false;
         self.health.observe(prober, success, self.check.thresholds).filter(|_| self.checking)
     }
 

@@ -4,8 +4,11 @@
 //! integrated over the window, starting from the level that stands when it begins.
 
 use super::flow::Flow;
-use super::outcome::{BackendOutcome, ByZone, FailureCause, Latency, Outcome, Sample, Timeline, Traffic};
+use super::outcome::{
+    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Sample, Timeline, Traffic, ZoneSample,
+};
 use super::scenario::{Scenario, Timing};
+use super::station::Waiting;
 use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
 use crate::stats::{Histogram, Level};
@@ -18,6 +21,13 @@ struct Pair {
     /// Connect times of the current sample.
     sample_connect: Histogram,
     active: Level,
+}
+
+/// A mean of utilizations.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    sum: f64,
+    count: u32,
 }
 
 /// What one backend did so far.
@@ -33,6 +43,7 @@ struct BackendRecord {
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
     peak_utilization: Option<f64>,
+    waiting: Option<Waiting>,
 }
 
 impl BackendRecord {
@@ -57,6 +68,8 @@ pub(super) struct Recorder {
     pairs: IdVec<PlaceId, IdVec<ZoneId, Pair>>,
     backends: IdVec<BackendId, BackendRecord>,
     healthy: IdVec<ZoneId, Level>,
+    /// The utilizations of each zone's backends in this sample.
+    busy: IdVec<ZoneId, Busy>,
     nowhere: Traffic,
     unhealthy_connections: u64,
     diverted_connections: u64,
@@ -92,8 +105,10 @@ impl Recorder {
             diverted_connections: 0,
             timeline: Timeline {
                 traffic: std::iter::repeat_with(row).take(samples).collect(),
-                healthy: vec![IdVec::from_fn(zones, |_| 0.0); samples],
+                zones: vec![IdVec::from_fn(zones, |_| ZoneSample::default()); samples],
+                failover_switches: vec![0; samples],
             },
+            busy: IdVec::from_fn(zones, |_| Busy::default()),
             sample_start: scenario.timing.window_start(),
             samples_done: 0,
             started: 0,
@@ -236,10 +251,20 @@ impl Recorder {
         let record = &mut self.backends[backend];
         *record.busy_nanos.get_or_insert(0.0) += utilization * length.as_nanos() as f64;
         record.peak_utilization = Some(record.peak_utilization.unwrap_or(0.0).max(utilization));
+        if record.held_healthy.is_some() {
+            let busy = &mut self.busy[self.backend_zones[backend]];
+            busy.sum += utilization;
+            busy.count += 1;
+        }
     }
 
-    /// A sample of the timeline ends; gives when the next one ends, if there is one.
-    pub(super) fn sample_ends(&mut self, now: SimTime) -> Option<SimTime> {
+    /// How long requests waited at `backend` in the measured window.
+    pub(super) fn waited(&mut self, backend: BackendId, waiting: Waiting) {
+        self.backends[backend].waiting = Some(waiting);
+    }
+
+    /// A sample of the timeline ends, in which the role that serves changed `switches` times.
+    pub(super) fn sample_ends(&mut self, now: SimTime, switches: u64) {
         let length = self.sample_length(now).as_nanos() as f64;
         let row = &mut self.timeline.traffic[self.samples_done];
         for (samples, pairs) in row.iter_mut().zip(self.pairs.iter_mut()) {
@@ -250,14 +275,15 @@ impl Recorder {
                 pair.sample_connect.clear();
             }
         }
-        for (mean, level) in self.timeline.healthy[self.samples_done].iter_mut().zip(self.healthy.iter_mut())
-        {
-            *mean = level.area(now) as f64 / length;
-            level.restart(now);
+        for (zone, sample) in self.timeline.zones[self.samples_done].pairs_mut() {
+            sample.healthy = self.healthy[zone].area(now) as f64 / length;
+            self.healthy[zone].restart(now);
+            let busy = std::mem::take(&mut self.busy[zone]);
+            sample.utilization = (busy.count > 0).then(|| busy.sum / f64::from(busy.count));
         }
+        self.timeline.failover_switches[self.samples_done] = switches;
         self.samples_done += 1;
         self.sample_start = now;
-        self.next_sample_end()
     }
 
     /// When the current sample ends; `None` after the window.
@@ -288,6 +314,8 @@ impl Recorder {
                     traffic: record.traffic,
                     utilization: record.busy_nanos.map(|nanos| nanos / duration),
                     peak_utilization: record.peak_utilization,
+                    mean_queue_length: record.waiting.map(|waiting| waiting.mean_length),
+                    mean_wait: record.waiting.and_then(|waiting| waiting.mean_nanos),
                     peak_active: record.peak_active,
                     unhealthy_nanos: record.unhealthy.as_nanos(),
                 })

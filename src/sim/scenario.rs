@@ -166,8 +166,12 @@ pub struct Server {
     pub queue_limit: u32,
     /// How long a worker takes for a request. Default: exponential with mean 5 ms.
     pub service_time: Distribution<SimDuration>,
+    /// In which order requests are served. Default: first come first served.
+    pub discipline: Discipline,
     /// How it fails by itself, if it does. Default: not at all.
     pub failures: Option<Failures>,
+    /// How it is slower after it has come back, if it is. Default: not at all.
+    pub slow_start: Option<SlowStart>,
 }
 
 impl Default for Server {
@@ -176,8 +180,90 @@ impl Default for Server {
             workers: Workers::Limited(NonZeroU32::new(16).expect("above 0")),
             queue_limit: 1024,
             service_time: Distribution::exponential(SimDuration::from_millis(5)).expect("a positive mean"),
+            discipline: Discipline::Fifo,
             failures: None,
+            slow_start: None,
         }
+    }
+}
+
+/// In which order a backend serves requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Discipline {
+    /// First come, first served: others wait.
+    #[default]
+    Fifo,
+    /// All requests at once, each at an equal share of the workers' speed, and at most that of one worker.
+    ProcessorSharing,
+}
+
+/// How much slower a backend serves after it has come back: at first by `factor`, then linearly less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "SlowStartKeys")]
+pub struct SlowStart {
+    duration: SimDuration,
+    factor: Factor,
+}
+
+/// `slow_start`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SlowStartKeys {
+    /// How long it takes until full speed; above zero.
+    duration: SimDuration,
+    /// How many times longer a request takes at the beginning.
+    factor: Factor,
+}
+
+/// A slow start that is over at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a slow start of 0s is none; write a duration above 0s, or leave slow_start out")]
+pub struct NotASlowStart;
+
+impl TryFrom<SlowStartKeys> for SlowStart {
+    type Error = NotASlowStart;
+    fn try_from(keys: SlowStartKeys) -> Result<Self, NotASlowStart> {
+        let SlowStartKeys { duration, factor } = keys;
+        if duration.is_zero() { Err(NotASlowStart) } else { Ok(Self { duration, factor }) }
+    }
+}
+
+impl SlowStart {
+    /// How many times longer a request takes `since` after the return.
+    pub fn factor(&self, since: SimDuration) -> f64 {
+        let rest = 1.0 - since.as_secs_f64() / self.duration.as_secs_f64();
+        1.0 + (self.factor.0 - 1.0) * rest.clamp(0.0, 1.0)
+    }
+}
+
+/// How many times longer something takes: 1 or more.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Factor(f64);
+
+/// A number that slows nothing.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{0} is not a factor; write how many times longer it takes, from 1.0 to 1000000.0")]
+pub struct NotAFactor(f64);
+
+impl Factor {
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Factor {
+    type Error = NotAFactor;
+    fn try_from(value: f64) -> Result<Self, NotAFactor> {
+        if (1.0..=1e6).contains(&value) { Ok(Self(value)) } else { Err(NotAFactor(value)) }
+    }
+}
+
+impl From<Factor> for f64 {
+    fn from(factor: Factor) -> Self {
+        factor.0
     }
 }
 
@@ -238,7 +324,7 @@ impl Default for Failures {
     }
 }
 
-/// What a backend that is down does with packets.
+/// What a backend that has failed does with packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureMode {
@@ -247,6 +333,10 @@ pub enum FailureMode {
     Silent,
     /// It answers with RST, and resets the connections that it had.
     Refuse,
+    /// It serves, but its probes get no answer: it is only seen to be unhealthy.
+    UnhealthyOnly,
+    /// It answers probes, but serves nothing: whoever waits waits until a timeout. Its connections are lost.
+    ServingOnly,
 }
 
 /// One backend as configured.
@@ -299,20 +389,106 @@ pub struct ClientGroup {
     pub max_age: Option<SimDuration>,
 }
 
-/// A fault that strikes backends for a while.
+/// Something that goes wrong, once or again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// When it begins, on the clock that starts with the warm-up.
-    pub at: SimTime,
-    /// How long it lasts; to the end of the run if absent.
-    pub duration: Option<SimDuration>,
-    /// Whom it can strike.
-    pub targets: Vec<BackendId>,
-    /// The share of them that it strikes, chosen at random for each replication: the nearest whole number, and at
-    /// least one unless it is 0.
-    pub fraction: Ratio,
-    /// What the struck backends do.
-    pub mode: FailureMode,
+    /// What it strikes, and what it does to it.
+    pub effect: FaultEffect,
+    /// When it strikes.
+    pub schedule: FaultSchedule,
+}
+
+/// What a fault strikes, and what it does to it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultEffect {
+    /// Backends.
+    Backends {
+        /// Whom it can strike.
+        targets: Vec<BackendId>,
+        /// The share of them that it strikes, chosen at random for each replication: the nearest whole number, and at
+        /// least one unless it is 0.
+        fraction: Ratio,
+        /// What happens to them.
+        kind: BackendFault,
+    },
+    /// The network between two zones, both ways, or within one.
+    Link {
+        /// The two zones.
+        between: [ZoneId; 2],
+        /// What happens to it.
+        kind: LinkFault,
+    },
+}
+
+/// What a fault does to a backend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BackendFault {
+    /// It fails.
+    Fails(FailureMode),
+    /// Requests that it begins to serve take this many times longer.
+    Slow(Factor),
+}
+
+/// What a fault does to the network between two zones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinkFault {
+    /// Round trips take this much longer.
+    Delay(SimDuration),
+    /// Each packet is lost with this probability.
+    Loss(Ratio),
+}
+
+/// When a fault strikes, on the clock that starts with the warm-up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultSchedule {
+    /// Once.
+    Once {
+        /// From then on.
+        at: SimTime,
+        /// For this long; to the end of the run if absent.
+        duration: Option<SimDuration>,
+    },
+    /// On and off at a fixed rhythm.
+    Flapping {
+        /// From then on.
+        at: SimTime,
+        /// For this long; to the end of the run if absent.
+        duration: Option<SimDuration>,
+        /// From one beginning to the next.
+        period: SimDuration,
+        /// How long it lasts each time; shorter than the period.
+        active: SimDuration,
+    },
+    /// At random times, for random durations (an alternating renewal process).
+    Random {
+        /// From the start, or the last end, to the next beginning.
+        time_between: Distribution<SimDuration>,
+        /// How long it lasts.
+        duration: Distribution<SimDuration>,
+    },
+    /// One batch of the targets after the other: seen unhealthy for `grace`, then refusing for `restart`, then a pause.
+    Rolling {
+        /// When the first batch begins.
+        at: SimTime,
+        /// How many backends a batch has.
+        batch: NonZeroU32,
+        /// From the end of one batch to the beginning of the next.
+        pause: SimDuration,
+        /// How long a backend is seen unhealthy, but serves, before it restarts.
+        grace: SimDuration,
+        /// How long a restart takes.
+        restart: SimDuration,
+    },
+}
+
+impl FaultSchedule {
+    /// When it strikes first; for random times the earliest moment at which it may.
+    pub fn start(&self) -> SimTime {
+        match self {
+            Self::Once { at, .. } | Self::Flapping { at, .. } | Self::Rolling { at, .. } => *at,
+            Self::Random { .. } => SimTime::ZERO,
+        }
+    }
 }
 
 /// Something that an operator does.

@@ -2,18 +2,18 @@
 
 use super::clients::Clients;
 use super::event::{BackendStep, Event, FlowStep, Tick};
-use super::fault::struck;
+use super::fault::{Strike, StrikeEffect, strikes};
 use super::flow::{FlowState, Flows};
+use super::links::Links;
 use super::machine::Machine;
 use super::outcome::Outcome;
 use super::prober::Probers;
 use super::queue::EventQueue;
 use super::recorder::Recorder;
-use super::scenario::{FailureMode, Scenario};
+use super::scenario::Scenario;
 use super::station::Station;
 use crate::ids::{BackendId, FlowId, Id, IdVec, PlaceId};
 use crate::lb::packet::Endpoint;
-use crate::lb::weight::WeightState;
 use crate::lb::{Counters, LoadBalancer};
 use crate::random::{Purpose, RunSeed};
 use crate::time::SimTime;
@@ -40,11 +40,14 @@ pub struct Simulation<'a> {
     /// Whether a health check judges each backend, if it is configured.
     pub(super) checked: IdVec<BackendId, bool>,
     pub(super) recorder: Recorder,
-    /// The backends that each fault strikes.
-    struck: Vec<Vec<BackendId>>,
+    pub(super) links: Links,
+    /// Everything that faults do.
+    strikes: Vec<Strike>,
     /// What the load balancer had counted when the measured window ended.
     window_counts: Counters,
     window_peak_entries: u64,
+    /// Switches of the serving role before this sample of the timeline.
+    switches_seen: u64,
     events: u64,
 }
 
@@ -52,16 +55,12 @@ impl<'a> Simulation<'a> {
     /// The world of `scenario` at time 0, with the randomness of `seed`.
     pub fn new(scenario: &'a Scenario, seed: RunSeed) -> Self {
         let check = scenario.health_check;
-        let struck: Vec<Vec<BackendId>> =
-            scenario.faults.iter().enumerate().map(|(number, fault)| struck(fault, number, seed)).collect();
-        let edges = |backend: BackendId| {
-            let mine =
-                scenario.faults.iter().zip(&struck).filter(move |(_, struck)| struck.contains(&backend));
-            mine.flat_map(|(fault, _)| [Some(fault.at), fault.end()]).flatten().collect::<Vec<SimTime>>()
-        };
+        let strikes = strikes(scenario, seed);
+        let edges = strike_edges(scenario, &strikes);
         let machines = scenario.backends.pairs().map(|(id, spec)| {
-            let failures = scenario.groups[spec.group].server.failures.clone();
-            Machine::new(failures, seed.stream(Purpose::Failures, &spec.name).generator(), edges(id))
+            let server = &scenario.groups[spec.group].server;
+            let stream = seed.stream(Purpose::Failures, &spec.name).generator();
+            Machine::new(server.failures.clone(), server.slow_start, stream, edges[id].clone())
         });
         let probers = scenario.backends.iter().map(|spec| {
             let round_trips = &scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone];
@@ -87,9 +86,11 @@ impl<'a> Simulation<'a> {
             probers: probers.collect(),
             checked: scenario.backends.iter().map(|spec| spec.checked).collect(),
             recorder: Recorder::new(scenario),
-            struck,
+            links: Links::new(scenario),
+            strikes,
             window_counts: Counters::default(),
             window_peak_entries: 0,
+            switches_seen: 0,
             events: 0,
         };
         simulation.plan();
@@ -144,11 +145,10 @@ impl<'a> Simulation<'a> {
     fn plan(&mut self) {
         let timing = self.scenario.timing;
         self.queue.push(timing.window_start(), Event::Clock(Tick::WindowStarts));
-        for (number, fault) in self.scenario.faults.iter().enumerate() {
-            let fault_number = u32::try_from(number).expect("fewer than 2^32 faults");
-            self.queue.push(fault.at, Event::Fault { fault: fault_number, begins: true });
-            if let Some(end) = fault.end() {
-                self.queue.push(end, Event::Fault { fault: fault_number, begins: false });
+        for (strike, number) in self.strikes.iter().zip(0_u32..) {
+            self.queue.push(strike.at, Event::Fault { strike: number, begins: true });
+            if let Some(end) = strike.end {
+                self.queue.push(end, Event::Fault { strike: number, begins: false });
             }
         }
         for (number, operation) in self.scenario.operations.iter().enumerate() {
@@ -169,11 +169,14 @@ impl<'a> Simulation<'a> {
             Event::Backend { backend, step } => match step {
                 BackendStep::Renewal => self.renew(now, backend),
                 BackendStep::ProbeStarts { prober } => self.probe_starts(now, backend, prober),
-                BackendStep::ProbeArrives { prober } => self.probe_arrives(backend, prober),
+                BackendStep::ProbeArrives { prober } => self.probe_arrives(now, backend, prober),
+                BackendStep::ProbeServed { prober } => self.probe_served(now, backend, prober),
+                BackendStep::ProbeTimesOut { prober } => self.probe_times_out(now, backend, prober),
+                BackendStep::SharedEnds => self.shared_ends(now, backend),
                 BackendStep::ProbeEnds { prober, success } => self.probe_ends(now, backend, prober, success),
                 BackendStep::HealthApplies { healthy } => self.apply_health(now, backend, healthy),
             },
-            Event::Fault { fault, begins } => self.fault(now, fault as usize, begins),
+            Event::Fault { strike, begins } => self.fault(now, strike as usize, begins),
             Event::Operation { number } => self.operate(now, number as usize),
             Event::Clock(Tick::WindowStarts) => self.window_starts(now),
             Event::Clock(Tick::SampleEnds) => self.sample_ends(now),
@@ -189,6 +192,7 @@ impl<'a> Simulation<'a> {
             (FlowStep::SynArrives, FlowState::Connecting) => self.syn_arrives(now, flow),
             (FlowStep::SynTimer, FlowState::Connecting) => self.send_syn(now, flow),
             (FlowStep::Established, FlowState::Connecting) => self.established(now, flow),
+            (FlowStep::Resend, FlowState::Requesting) => self.resend_request(now, flow),
             (FlowStep::RequestArrives, FlowState::Requesting) => self.request_arrives(now, flow),
             (FlowStep::Response, FlowState::Requesting) => self.responded(now, flow),
             (FlowStep::RequestDue, FlowState::Thinking) => self.request_due(now, flow),
@@ -207,76 +211,23 @@ impl<'a> Simulation<'a> {
     }
 
     fn renew(&mut self, now: SimTime, backend: BackendId) {
-        let down = self.machines[backend].renew(now);
+        let went_down = self.machines[backend].renew(now);
         self.plan_renewal(backend);
-        self.went_down(now, backend, down);
-    }
-
-    fn fault(&mut self, now: SimTime, fault: usize, begins: bool) {
-        let mode = self.scenario.faults[fault].mode;
-        for index in 0..self.struck[fault].len() {
-            let backend = self.struck[fault][index];
-            let down = self.machines[backend].fault(mode, begins);
-            self.went_down(now, backend, down);
+        if went_down {
+            self.went_down(now, backend);
         }
     }
 
-    /// Everything that a backend was doing is lost when it goes down.
-    fn went_down(&mut self, now: SimTime, backend: BackendId, down: Option<FailureMode>) {
-        let Some(mode) = down else { return };
-        for (flow, key) in self.machines[backend].take_exposed() {
-            // The slot may be another connection's by now.
-            if self.flows[flow].key == key {
-                self.interrupt(now, flow, backend, mode);
+    fn fault(&mut self, now: SimTime, strike: usize, begins: bool) {
+        match self.strikes[strike].effect.clone() {
+            StrikeEffect::Link(between, fault) => self.links.fault(between, fault, begins),
+            StrikeEffect::Backends(backends, fault) => {
+                for backend in backends {
+                    if self.machines[backend].fault(now, fault, begins) {
+                        self.went_down(now, backend);
+                    }
+                }
             }
-        }
-        self.stations[backend].stop(now);
-        while let Some(flow) = self.stations[backend].take_waiting() {
-            self.flows[flow].pending -= 1;
-            self.interrupt(now, flow, backend, mode);
-            self.flows.release(flow);
-        }
-    }
-
-    fn probe_starts(&mut self, now: SimTime, backend: BackendId, prober: u8) {
-        let (arrival, next) = self.probers[backend].start(now, prober);
-        self.queue.push(next, Event::Backend { backend, step: BackendStep::ProbeStarts { prober } });
-        let Some(arrival) = arrival else {
-            let end = now + self.scenario.health_check.timeout;
-            let step = BackendStep::ProbeEnds { prober, success: false };
-            return self.queue.push(end, Event::Backend { backend, step });
-        };
-        if self.machines[backend].state_at(arrival).is_some() {
-            self.probe_arrives(backend, prober);
-        } else {
-            self.queue.push(arrival, Event::Backend { backend, step: BackendStep::ProbeArrives { prober } });
-        }
-    }
-
-    fn probe_arrives(&mut self, backend: BackendId, prober: u8) {
-        let (end, success) = self.probers[backend].arrive(prober, self.machines[backend].state());
-        self.queue.push(end, Event::Backend { backend, step: BackendStep::ProbeEnds { prober, success } });
-    }
-
-    fn probe_ends(&mut self, now: SimTime, backend: BackendId, prober: u8, success: bool) {
-        let changed = self.probers[backend].end(prober, success);
-        if self.scenario.balancer.weighted {
-            let reported = self.scenario.groups[self.scenario.backends[backend].group].weight;
-            self.balancer.set_weight(backend, if success { reported } else { WeightState::Unavailable });
-        }
-        let Some(healthy) = changed else { return };
-        let delay = self.scenario.health_check.propagation_delay;
-        if delay.is_zero() {
-            self.apply_health(now, backend, healthy);
-        } else {
-            self.queue
-                .push(now + delay, Event::Backend { backend, step: BackendStep::HealthApplies { healthy } });
-        }
-    }
-
-    fn apply_health(&mut self, now: SimTime, backend: BackendId, healthy: bool) {
-        if self.probers[backend].is_checking() && self.balancer.set_health(now, backend, healthy) {
-            self.recorder.held(now, backend, Some(healthy));
         }
     }
 
@@ -284,7 +235,7 @@ impl<'a> Simulation<'a> {
         self.recorder.window_starts(now);
         self.balancer.restart_counters(now);
         for station in self.stations.iter_mut() {
-            station.take_utilization(now, self.scenario.timing.duration);
+            station.restart(now);
         }
         self.plan_sample_end();
     }
@@ -296,8 +247,16 @@ impl<'a> Simulation<'a> {
                 self.recorder.utilization(backend, utilization, length);
             }
         }
-        self.recorder.sample_ends(now);
+        let switches = self.balancer.counters().failover_switches;
+        self.recorder.sample_ends(now, switches - self.switches_seen);
+        self.switches_seen = switches;
         if self.recorder.next_sample_end().is_none() {
+            let window = self.scenario.timing.duration;
+            for backend in self.stations.ids() {
+                if let Some(waiting) = self.stations[backend].waiting(now, window) {
+                    self.recorder.waited(backend, waiting);
+                }
+            }
             self.window_counts = self.balancer.counters();
             self.window_peak_entries = self.balancer.peak_entries();
         }
@@ -321,4 +280,17 @@ impl<'a> Simulation<'a> {
             ..self.recorder.finish(now)
         }
     }
+}
+
+/// When the strikes on each backend begin and end.
+fn strike_edges(scenario: &Scenario, strikes: &[Strike]) -> IdVec<BackendId, Vec<SimTime>> {
+    let mut edges: IdVec<BackendId, Vec<SimTime>> = scenario.backends.iter().map(|_| Vec::new()).collect();
+    for strike in strikes {
+        if let StrikeEffect::Backends(backends, _) = &strike.effect {
+            for &backend in backends {
+                edges[backend].extend([Some(strike.at), strike.end].into_iter().flatten());
+            }
+        }
+    }
+    edges
 }

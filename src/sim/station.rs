@@ -1,17 +1,41 @@
-//! How a backend works off requests: a number of workers and a bounded queue, first come first served.
+//! How a backend works off requests, and probes where they wait in its queue.
+//!
+//! First come first served: a number of workers and a bounded queue (M/M/c/K). Processor sharing: all at once, each at an
+//! equal share of the workers' speed. Or no limit at all.
+
+mod sharing;
 
 use std::collections::VecDeque;
 
-use super::scenario::{Server, Workers};
+use super::scenario::{Discipline, Server, Workers};
 use crate::ids::FlowId;
 use crate::random::Distribution;
 use crate::stats::Level;
 use crate::time::{SimDuration, SimTime};
+use sharing::Sharing;
 
-/// What becomes of a request that arrives.
+/// Something that a worker can be busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Job {
+    /// A connection's request.
+    Request(FlowId),
+    /// A probe.
+    Probe(ProbeId),
+}
+
+/// A probe of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProbeId {
+    /// The number of its prober.
+    pub(super) prober: u8,
+    /// Its number among the prober's, from 0 and round again: one of them is under way at most.
+    pub(super) number: u16,
+}
+
+/// What becomes of a job that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// A worker takes it at once.
+    /// A worker takes it at once, or it shares the workers.
     Starts,
     /// It waits.
     Waits,
@@ -31,8 +55,39 @@ pub(super) struct Station {
 struct Limits {
     workers: u64,
     queue_limit: usize,
+    /// Busy workers, or requests that share them up to their number.
     busy: Level,
-    queue: VecDeque<FlowId>,
+    /// Jobs that wait, and since when.
+    queue: VecDeque<(Job, SimTime)>,
+    sharing: Option<Sharing>,
+    waits: Waits,
+}
+
+/// How long jobs wait, since it was last restarted.
+#[derive(Debug, Default)]
+struct Waits {
+    /// Jobs that wait; of those that share, as many as there are beyond the workers.
+    length: Level,
+    /// Jobs that began to be served, or were given up; of those that share, jobs that ended.
+    jobs: u64,
+    /// How long these waited; of those that share, how much longer they took than alone.
+    nanos: u128,
+}
+
+impl Waits {
+    fn end(&mut self, waited: SimDuration) {
+        self.jobs += 1;
+        self.nanos += u128::from(waited.as_nanos());
+    }
+}
+
+/// How long jobs waited at a station, and how many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Waiting {
+    /// The mean number of waiting jobs, over time.
+    pub(super) mean_length: f64,
+    /// The mean wait of a job, in nanoseconds, if there was one.
+    pub(super) mean_nanos: Option<f64>,
 }
 
 impl Station {
@@ -44,6 +99,9 @@ impl Station {
                 queue_limit: server.queue_limit as usize,
                 busy: Level::default(),
                 queue: VecDeque::new(),
+                sharing: (server.discipline == Discipline::ProcessorSharing)
+                    .then(|| Sharing::new(workers.get())),
+                waits: Waits::default(),
             }),
         };
         Self { service_time: server.service_time.clone(), limits }
@@ -55,40 +113,78 @@ impl Station {
         self.limits.is_none()
     }
 
-    /// Admits a request at time `now`, or refuses it.
+    /// Whether requests share the workers: then they end as [`share`](Self::share) says.
     #[inline]
-    pub(super) fn admit(&mut self, now: SimTime, flow: FlowId) -> Admission {
+    pub(super) fn is_sharing(&self) -> bool {
+        self.limits.as_ref().is_some_and(|limits| limits.sharing.is_some())
+    }
+
+    /// Admits a job at time `now`, or refuses it.
+    #[inline]
+    pub(super) fn admit(&mut self, now: SimTime, job: Job) -> Admission {
         let Some(limits) = &mut self.limits else {
             return Admission::Starts;
         };
+        if let Some(sharing) = &limits.sharing {
+            // Nobody waits; the queue's places are places to share in.
+            let places = limits.workers as usize + limits.queue_limit;
+            return if sharing.len() < places { Admission::Starts } else { Admission::Full };
+        }
         if limits.busy.value() < limits.workers {
             limits.busy.up(now);
+            limits.waits.end(SimDuration::ZERO);
             return Admission::Starts;
         }
         if limits.queue.len() >= limits.queue_limit {
             return Admission::Full;
         }
-        limits.queue.push_back(flow);
+        limits.queue.push_back((job, now));
+        limits.waits.length.up(now);
         Admission::Waits
     }
 
-    /// The request that waits longest, if there is one.
-    pub(super) fn take_waiting(&mut self) -> Option<FlowId> {
-        self.limits.as_mut()?.queue.pop_front()
+    /// A worker is done, and takes the job that waits longest among those that `is_wanted` wants; it passes over others. Gives
+    /// that job; without one the worker is idle.
+    pub(super) fn take_next(&mut self, now: SimTime, mut is_wanted: impl FnMut(Job) -> bool) -> Option<Job> {
+        let limits = self.limits.as_mut()?;
+        while let Some((job, since)) = limits.queue.pop_front() {
+            limits.waits.length.down(now);
+            limits.waits.end(now.since(since));
+            if is_wanted(job) {
+                return Some(job);
+            }
+        }
+        limits.busy.down(now);
+        None
     }
 
-    /// A worker has nothing to do any more.
-    pub(super) fn idle(&mut self, now: SimTime) {
-        if let Some(limits) = &mut self.limits {
-            limits.busy.down(now);
-        }
+    /// An admitted job of `work` shares the workers from `now` on; gives when the next job ends, if that is sooner than was
+    /// said before.
+    pub(super) fn share(&mut self, now: SimTime, job: Job, work: SimDuration) -> Option<SimTime> {
+        let limits = self.limits.as_mut().expect("only limited workers are shared");
+        let sharing = limits.sharing.as_mut().expect("it shares its workers");
+        let next = sharing.enter(now, job, work);
+        limits.count_shared(now);
+        next
     }
 
-    /// The machine has failed: workers drop what they do. What waits is taken with [`Self::take_waiting`].
-    pub(super) fn stop(&mut self, now: SimTime) {
-        if let Some(limits) = &mut self.limits {
-            limits.busy.set(now, 0);
-        }
+    /// The jobs that have ended by `now`, and when the next one ends.
+    pub(super) fn take_shared(&mut self, now: SimTime) -> (Vec<Job>, Option<SimTime>) {
+        let Some(limits) = &mut self.limits else { return (Vec::new(), None) };
+        let Some(sharing) = &mut limits.sharing else { return (Vec::new(), None) };
+        let (done, next) = sharing.take_done(now);
+        limits.count_shared(now);
+        done.iter().for_each(|(_, longer)| limits.waits.end(*longer));
+        (done.into_iter().map(|(job, _)| job).collect(), next)
+    }
+
+    /// The machine has failed: workers drop what they do. Gives what waited, and what shared the workers.
+    pub(super) fn stop(&mut self, now: SimTime) -> Vec<Job> {
+        let Some(limits) = &mut self.limits else { return Vec::new() };
+        limits.busy.set(now, 0);
+        limits.waits.length.set(now, 0);
+        let shared = limits.sharing.as_mut().map(|sharing| sharing.clear(now)).unwrap_or_default();
+        limits.queue.drain(..).map(|(job, _)| job).chain(shared).collect()
     }
 
     /// The mean share of busy workers since the last call, which was `length` ago; absent without a limit.
@@ -97,5 +193,32 @@ impl Station {
         let busy = limits.busy.area(now) as f64;
         limits.busy.restart(now);
         Some(busy / (limits.workers as f64 * length.as_nanos() as f64))
+    }
+
+    /// How long jobs have waited since [`Self::restart`], which was `length` ago; absent without a limit.
+    pub(super) fn waiting(&mut self, now: SimTime, length: SimDuration) -> Option<Waiting> {
+        let Waits { length: level, jobs, nanos } = &mut self.limits.as_mut()?.waits;
+        Some(Waiting {
+            mean_length: level.area(now) as f64 / length.as_nanos() as f64,
+            mean_nanos: (*jobs > 0).then(|| *nanos as f64 / *jobs as f64),
+        })
+    }
+
+    /// Measures from `now` on.
+    pub(super) fn restart(&mut self, now: SimTime) {
+        if let Some(limits) = &mut self.limits {
+            limits.busy.restart(now);
+            limits.waits.length.restart(now);
+            (limits.waits.jobs, limits.waits.nanos) = (0, 0);
+        }
+    }
+}
+
+impl Limits {
+    /// Notes how many jobs share the workers.
+    fn count_shared(&mut self, now: SimTime) {
+        let jobs = self.sharing.as_ref().map_or(0, |sharing| sharing.len() as u64);
+        self.busy.set(now, self.workers.min(jobs));
+        self.waits.length.set(now, jobs.saturating_sub(self.workers));
     }
 }

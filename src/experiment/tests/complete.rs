@@ -9,7 +9,7 @@ use crate::lb::health::Phase;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, SpecVersion, ZonalAffinity};
 use crate::random::Distribution;
-use crate::sim::scenario::{FailureMode, Server, Workers};
+use crate::sim::scenario::{BackendFault, FailureMode, FaultEffect, FaultSchedule, Server, Workers};
 use crate::time::{SimDuration, SimTime};
 
 /// Every key that this version knows, as the interface writes it.
@@ -247,24 +247,31 @@ fn clients_have_places_and_round_trips() {
 #[test]
 fn faults_name_backends_in_three_ways() {
     let scenario = scenario(COMPLETE);
-    let faults: Vec<(Vec<usize>, f64, FailureMode)> = scenario
+    let faults: Vec<(Vec<usize>, f64, BackendFault)> = scenario
         .faults
         .iter()
-        .map(|fault| {
-            (fault.targets.iter().map(|id| id.index()).collect(), fault.fraction.value(), fault.mode)
+        .map(|fault| match &fault.effect {
+            FaultEffect::Backends { targets, fraction, kind } => {
+                (targets.iter().map(|id| id.index()).collect(), fraction.value(), *kind)
+            }
+            FaultEffect::Link { .. } => panic!("no link is struck"),
         })
         .collect();
+    let fails = BackendFault::Fails;
     assert_eq!(
         faults,
         [
-            (vec![2, 4], 0.5, FailureMode::Silent),
-            (vec![0, 1], 1.0, FailureMode::Refuse),
-            (vec![4, 0], 1.0, FailureMode::Silent),
+            (vec![2, 4], 0.5, fails(FailureMode::Silent)),
+            (vec![0, 1], 1.0, fails(FailureMode::Refuse)),
+            (vec![4, 0], 1.0, fails(FailureMode::Silent)),
         ]
     );
-    assert_eq!(scenario.faults[0].at, SimTime::ZERO + SimDuration::from_secs(600));
-    assert_eq!(scenario.faults[0].duration, Some(SimDuration::from_secs(300)));
-    assert_eq!(scenario.faults[1].duration, None);
+    let once = |fault: usize| match scenario.faults[fault].schedule {
+        FaultSchedule::Once { at, duration } => (at - SimTime::ZERO, duration),
+        _ => panic!("each strikes once"),
+    };
+    assert_eq!(once(0), (SimDuration::from_secs(600), Some(SimDuration::from_secs(300))));
+    assert_eq!(once(1).1, None);
 }
 
 /// The least that an experiment needs.

@@ -113,12 +113,43 @@ fn choices() {
         [backend_service] ⇒ [backend_service]\nprotocol = "ICMP" ¦ 17:12 ¦ can't be "ICMP" ¦ TCP, UDP, UNSPECIFIED
         kind = "vpn" ⇒ kind = "vp" ¦ 46:8 ¦ `clients.office.kind` can't be "vp" ¦ vm, vpn, interconnect
         kind = "vpn" ⇒ kind = "internet" ¦ 46:8 ¦ does not reach an internal ¦ vm, vpn or interconnect
-        target = { ⇒ kind = "slow"\ntarget = { ¦ 51:8 ¦ `faults.0.kind` can't be "slow" ¦ silent, refuse
+        target = { ⇒ kind = "slo"\ntarget = { ¦ 51:8 ¦ `faults.0.kind` can't be "slo" ¦ did you mean `slow`?
         { deterministic = { rate = 2 } } ⇒ "poisson" ¦ 47:12 ¦ needs a value for `poisson` ¦ { poisson = … }
         { deterministic = { rate = 2 } } ⇒ {} ¦ 47:12 ¦ arrivals` is empty ¦ poisson, deterministic
         { deterministic = { rate = 2 } } ⇒ 3 ¦ 47:12 ¦ can't be 3 ¦ one of poisson, deterministic
         rate = 2 } ⇒ rate = 2 }, poisson = { rate = 2 } ¦ 47:12 ¦ has both `deterministic` and ¦ keep one
         timeout = "5s" ⇒ probers = { phase = "5" } ¦ 32:21 ¦ "5" is no phase ¦ write "random"
+    "#,
+    );
+}
+
+#[test]
+fn faults() {
+    check(
+        r#"
+        target = { ⇒ kind = "slow"\ntarget = { ¦ 49:1 ¦ `faults.0` has no `factor` ¦ add factor = 3.0
+        target = { ⇒ kind = "slow"\nfactor = 0.5\ntarget = { ¦ 52:10 ¦ 0.5 is not a factor ¦ from 1.0
+        target = { ⇒ factor = 2.0\ntarget = { ¦ 51:10 ¦ means nothing to kind = "silent" ¦ write kind = "slow"
+        target = { ⇒ batch = 2\ntarget = { ¦ 51:9 ¦ means nothing to ¦ write kind = "rolling_restart"
+        target = { ⇒ kind = "link_loss"\ntarget = { ¦ 52:19 ¦ `faults.0.target.zone` means nothing ¦ link = [
+        target = { zone = "us-central1-a", fraction = 0.5 } ⇒ kind = "link_loss"\ntarget = { } ¦ 52:10 ¦ names no network ¦ link = [
+        { zone = "us-central1-a", fraction = 0.5 } ⇒ { link = ["us-central1-a", "us-central1-b"] } ¦ 51:19 ¦ is the network, which can't be silent ¦ link_delay
+        target = { zone = "us-central1-a", fraction = 0.5 } ⇒ kind = "link_loss"\ntarget = { link = ["us-central1-a", "us-central1-b"] } ¦ 49:1 ¦ has no `probability` ¦ 0.01
+        target = { zone = "us-central1-a", fraction = 0.5 } ⇒ kind = "link_delay"\ntarget = { link = ["us-central1-a", "us-central1-b"] } ¦ 49:1 ¦ has no `added_rtt` ¦ "5ms"
+        target = { zone = "us-central1-a", fraction = 0.5 } ⇒ kind = "link_delay"\nadded_rtt = "1ms"\ntarget = { link = ["us-central1-a", "us-central-b"] } ¦ 53:37 ¦ does not exist ¦ mean `us-central1-b`?
+        target = { ⇒ kind = "link_loss"\nprobability = 1.5\ntarget = { ¦ 52:15 ¦ 1.5 ¦ from 0
+        target = { ⇒ flapping = { period = "10s", active = "10s" }\ntarget = { ¦ 51:39 ¦ is 10s, but the period is 10s ¦ less than
+        target = { ⇒ flapping = { period = "1ms", active = "10us" }\ntarget = { ¦ 51:23 ¦ more than 100000 times ¦ longer
+        target = { ⇒ flapping = { period = "10s" }\ntarget = { ¦ 51:12 ¦ has no `active` ¦ "20s"
+        at = "5m" ⇒ random = { time_between = { constant = "1m" }, duration = { constant = "1s" } }\nduration = "5s" ¦ 51:12 ¦ stands beside `random` ¦ keep one
+        at = "5m" ⇒ random = { time_between = { constant = "0s" }, duration = { constant = "0s" } } ¦ 50:10 ¦ strikes every 0s ¦ longer
+        target = { ⇒ kind = "rolling_restart"\nduration = "5s"\ntarget = { ¦ 52:12 ¦ stands beside kind = ¦ keep one
+        target = { ⇒ kind = "rolling_restart"\nbatch = 0\ntarget = { ¦ 52:9 ¦ can't be 0 ¦ from 1
+        workers = 8 ⇒ discipline = "lifo" ¦ 35:14 ¦ can't be "lifo" ¦ fifo, processor_sharing
+        workers = 8 ⇒ slow_start = { duration = "1m" } ¦ 35:14 ¦ has no `factor` ¦ 3.0
+        workers = 8 ⇒ slow_start = { duration = "0s", factor = 3 } ¦ 35:14 ¦ a slow start of 0s ¦ above 0s
+        workers = 8 ⇒ failures = { mode = "slow" } ¦ 35:21 ¦ can't be "slow" ¦ silent, refuse, unhealthy_only, serving_only
+        timeout = "5s" ⇒ through_queue = 1 ¦ 32:17 ¦ can't be 1 ¦ true or false
     "#,
     );
 }

@@ -5,6 +5,7 @@ use crate::experiment::Overrides;
 use crate::experiment::control_plane::Verb;
 use crate::experiment::reader::names_of;
 use crate::experiment::trace::WrittenArrivals;
+use crate::experiment::world::FaultKind;
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
 
@@ -16,12 +17,14 @@ fn blocks() -> Vec<&'static str> {
 
 #[test]
 fn examples_are_accepted() {
-    let [clients, service, pools] = blocks()[..] else { panic!("three examples") };
+    let [clients, faults, service, pools] = blocks()[..] else { panic!("four examples") };
     let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
         .replace("duration = \"10m\"", "duration = \"30m\"")
         .replace("size = 2", "size = 4");
     assert_eq!(scenario(&format!("{service}{base}")).operations.len(), 9);
     assert_eq!(scenario(&format!("{base}{clients}")).clients.len(), 3);
+    let start = base.find("[[faults]]").unwrap();
+    assert_eq!(scenario(&format!("{faults}{}", &base[..start])).faults.len(), 11);
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
 }
 
@@ -47,6 +50,15 @@ fn every_arrival_process_has_an_example() {
 fn every_verb_has_an_example() {
     for verb in names_of::<Verb>() {
         assert!(blocks().iter().any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
+    }
+}
+
+#[test]
+fn every_kind_of_fault_is_explained_and_has_an_example() {
+    let faults = blocks()[1];
+    for kind in names_of::<FaultKind>() {
+        assert!(GUIDE.contains(&format!("`{kind}`")), "{kind} is explained");
+        assert!(*kind == "silent" || faults.contains(&format!("kind = \"{kind}\"")), "{kind} has an example");
     }
 }
 

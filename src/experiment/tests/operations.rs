@@ -1,7 +1,7 @@
 //! Operations: what they change, and what the Compute API would refuse.
 
 use super::refusals::check;
-use super::{POOLS, SMALL, changed, parse, scenario, set};
+use super::{POOLS, SMALL, changed, parse, scenario, set, targets};
 use crate::experiment::Overrides;
 use crate::ids::{BackendId, Id};
 use crate::lb::backend::Role;
@@ -181,7 +181,7 @@ fn faults_strike_what_is_there() {
             &format!("[backend_service]\nconnection_draining.draining_timeout = \"{drain}\""),
         );
         let scenario = scenario(&with(&text, &operations));
-        let names = scenario.faults[0].targets.iter().map(|id| scenario.backends[*id].name.clone());
+        let names = targets(&scenario, 0).iter().map(|id| scenario.backends[*id].name.clone());
         names.collect::<Vec<_>>()
     };
     assert_eq!(struck("4m", "0s"), ["ig-a-1", "ig-a-2"], "operations come after faults of the same time");

@@ -1,6 +1,6 @@
 //! Target pools, external load balancers, and the settings of every kind of load balancer.
 
-use super::{POOLS, SMALL, changed, parse, scenario};
+use super::{POOLS, SMALL, changed, parse, scenario, targets};
 use crate::ids::{BackendId, ClientId, Id, PlaceId, ZoneId};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;
@@ -206,5 +206,5 @@ fn what_is_always_right_to_write() {
 fn instances_of_pools_can_be_struck_by_the_name_of_their_group() {
     let fault = "[[faults]]\nat = \"2m\"\ntarget = { group = \"reserve\" }\n";
     let scenario = scenario(&format!("{POOLS}{fault}"));
-    assert_eq!(scenario.faults[0].targets, [3, 4].map(BackendId::from_index));
+    assert_eq!(targets(&scenario, 0), [3, 4].map(BackendId::from_index));
 }

@@ -190,7 +190,7 @@ fn on_the_command_line() {
     insta::assert_snapshot!(overridden("server.worker", "9"), @r"
     error: `server.worker` is not a known key
     --> test.toml, overridden by --set server.worker=9
-     = help: did you mean `workers`? known keys: workers, queue_limit, service_time, failures
+     = help: did you mean `workers`? known keys: workers, queue_limit, service_time, discipline, failures, slow_start
     ");
     insta::assert_snapshot!(overridden("clients.web-z.addresses", "5"), @r"
     error: `clients.web-z.addresses` names no member of `clients`

@@ -1,10 +1,10 @@
-//! `[[faults]]`: what the world does to backends.
+//! `[[faults]]`: what the world does to backends and to the network between zones.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::super::bounded::Span;
+use super::super::bounded::{Span, Whole};
 use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
 use super::groups::Backends;
@@ -12,25 +12,94 @@ use super::operations::History;
 use super::{before_the_end, zone_id};
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
-use crate::sim::scenario::{BackendSpec, FailureMode, Fault, Timing};
+use crate::random::Distribution;
+use crate::sim::scenario::{
+    BackendFault, BackendSpec, Factor, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Timing,
+};
 use crate::time::{SimDuration, SimTime};
+
+/// How often a fault may strike in a run: far more than anybody could look at.
+const MOST_STRIKES: u64 = 100_000;
 
 /// `[[faults]]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenFault {
-    /// When it begins, on the clock that starts with the warm-up.
-    at: SimDuration,
+    /// When it begins, on the clock that starts with the warm-up. Either it or `random` is needed.
+    at: Option<SimDuration>,
     /// How long it lasts. Default: to the end of the run.
     duration: Option<Span>,
     /// Whom it can strike.
     target: FaultTarget,
-    /// What the struck backends do. Default: silent.
+    /// What it does. Default: silent.
     #[serde(default)]
-    kind: FailureMode,
+    kind: Kind,
+    /// Of `slow`: how many times longer requests take.
+    factor: Option<Factor>,
+    /// Of `link_delay`: how much longer round trips take.
+    added_rtt: Option<Span>,
+    /// Of `link_loss`: the chance of each packet to be lost.
+    probability: Option<Ratio>,
+    /// Of `rolling_restart`: how many backends restart at once. Default: 1.
+    batch: Option<Whole<1, 1_000_000>>,
+    /// Of `rolling_restart`: from the end of one batch to the next. Default: 0 s.
+    pause: Option<SimDuration>,
+    /// Of `rolling_restart`: how long a backend is seen unhealthy, but serves, before it restarts. Default: 0 s.
+    grace: Option<SimDuration>,
+    /// Of `rolling_restart`: how long a restart takes. Default: 30 s.
+    restart: Option<Span>,
+    /// On and off at a fixed rhythm. Default: on throughout.
+    flapping: Option<Flapping>,
+    /// At random times, instead of `at`.
+    random: Option<Random>,
 }
 
-/// Backends, by one of `zone`, `group` and `backends`.
+/// What a fault does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in super::super) enum Kind {
+    /// Backends do nothing with packets.
+    #[default]
+    Silent,
+    /// Backends answer with RST.
+    Refuse,
+    /// Backends take longer.
+    Slow,
+    /// Probes get no answer.
+    ProbeBlock,
+    /// The same.
+    UnhealthyOnly,
+    /// Clients get no answer, probes do.
+    ServingOnly,
+    /// Round trips take longer.
+    LinkDelay,
+    /// Packets are lost.
+    LinkLoss,
+    /// Backends restart, some at a time.
+    RollingRestart,
+}
+
+/// `flapping`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Flapping {
+    /// From one beginning to the next.
+    period: Span,
+    /// How long it lasts each time.
+    active: Span,
+}
+
+/// `random`: an alternating renewal process.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Random {
+    /// From the start of the run, or the end of the last time, to the next beginning.
+    time_between: Distribution<SimDuration>,
+    /// How long it lasts each time.
+    duration: Distribution<SimDuration>,
+}
+
+/// Backends, by one of `zone`, `group` and `backends`, or the network between two zones, by `link`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FaultTarget {
@@ -40,13 +109,10 @@ struct FaultTarget {
     group: Option<String>,
     /// These members.
     backends: Option<Vec<String>>,
-    /// The share of them that is struck. Default: 1.0.
-    #[serde(default = "everything")]
-    fraction: Ratio,
-}
-
-fn everything() -> Ratio {
-    Ratio::new(1.0).expect("one is a ratio")
+    /// The network between these two zones, or within one that is named twice.
+    link: Option<[String; 2]>,
+    /// The share of the backends that is struck. Default: 1.0.
+    fraction: Option<Ratio>,
 }
 
 /// What faults can strike.
@@ -66,16 +132,157 @@ pub(super) fn faults(
 ) -> Result<Vec<Fault>, Problem> {
     let faults = written.iter().enumerate().map(|(index, fault)| {
         let path = KeyPath::to("faults").member(index);
-        let at = before_the_end(fault.at, timing, &path)?;
-        Ok(Fault {
-            at,
-            duration: fault.duration.map(Span::get),
-            targets: fault.target.members(at, victims, path.key("target"))?,
-            fraction: fault.target.fraction,
-            mode: fault.kind,
-        })
+        fault.has_its_keys(&path)?;
+        let schedule = fault.schedule(timing, &path)?;
+        let effect = fault.effect(schedule.start(), victims, &path)?;
+        Ok(Fault { effect, schedule })
     });
     faults.collect()
+}
+
+impl Kind {
+    /// As it is written.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Silent => "silent",
+            Self::Refuse => "refuse",
+            Self::Slow => "slow",
+            Self::ProbeBlock => "probe_block",
+            Self::UnhealthyOnly => "unhealthy_only",
+            Self::ServingOnly => "serving_only",
+            Self::LinkDelay => "link_delay",
+            Self::LinkLoss => "link_loss",
+            Self::RollingRestart => "rolling_restart",
+        }
+    }
+
+    fn is_of_links(self) -> bool {
+        matches!(self, Self::LinkDelay | Self::LinkLoss)
+    }
+}
+
+impl WrittenFault {
+    /// Checks that no key is there that means nothing to its kind.
+    fn has_its_keys(&self, path: &KeyPath) -> Result<(), Problem> {
+        let owned = [
+            ("factor", self.factor.is_some(), Kind::Slow),
+            ("added_rtt", self.added_rtt.is_some(), Kind::LinkDelay),
+            ("probability", self.probability.is_some(), Kind::LinkLoss),
+            ("batch", self.batch.is_some(), Kind::RollingRestart),
+            ("pause", self.pause.is_some(), Kind::RollingRestart),
+            ("grace", self.grace.is_some(), Kind::RollingRestart),
+            ("restart", self.restart.is_some(), Kind::RollingRestart),
+        ];
+        let stray = owned.into_iter().find(|(_, is_there, owner)| *is_there && *owner != self.kind);
+        if let Some((key, _, owner)) = stray {
+            let what = format!("means nothing to kind = {:?}", self.kind.name());
+            let help = format!("leave it out, or write kind = {:?}", owner.name());
+            return Err(Problem::that(path.clone().key(key), what, help));
+        }
+        let rolling = self.kind == Kind::RollingRestart;
+        let alone = [
+            ("at", self.at.is_some() && self.random.is_some(), "`random`"),
+            ("duration", self.duration.is_some() && self.random.is_some(), "`random`"),
+            ("flapping", self.flapping.is_some() && self.random.is_some(), "`random`"),
+            ("duration", self.duration.is_some() && rolling, "kind = \"rolling_restart\""),
+            ("flapping", self.flapping.is_some() && rolling, "kind = \"rolling_restart\""),
+            ("random", self.random.is_some() && rolling, "kind = \"rolling_restart\""),
+        ];
+        match alone.into_iter().find(|(_, is_there, _)| *is_there) {
+            Some((key, _, other)) => {
+                let what = format!("stands beside {other}, which says when the fault strikes");
+                Err(Problem::that(path.clone().key(key), what, "keep one of the two"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn schedule(&self, timing: &Timing, path: &KeyPath) -> Result<FaultSchedule, Problem> {
+        if let Some(Random { time_between, duration }) = &self.random {
+            let cycle = SimDuration::from_nanos_f64(time_between.mean() + duration.mean());
+            rarely(cycle, timing, || path.clone().key("random"))?;
+            let (time_between, duration) = (time_between.clone(), duration.clone());
+            return Ok(FaultSchedule::Random { time_between, duration });
+        }
+        let at = self.at.ok_or_else(|| Problem::missing_key(path.clone(), "at"))?;
+        let at = before_the_end(at, timing, path)?;
+        let duration = self.duration.map(Span::get);
+        if self.kind == Kind::RollingRestart {
+            let batch = self.batch.unwrap_or(Whole::new(1)).get();
+            return Ok(FaultSchedule::Rolling {
+                at,
+                batch: batch.try_into().expect("at least one"),
+                pause: self.pause.unwrap_or_default(),
+                grace: self.grace.unwrap_or_default(),
+                restart: self.restart.unwrap_or(Span::from_secs(30)).get(),
+            });
+        }
+        let Some(Flapping { period, active }) = &self.flapping else {
+            return Ok(FaultSchedule::Once { at, duration });
+        };
+        let path = path.clone().key("flapping");
+        let (period, active) = (period.get(), active.get());
+        if active >= period {
+            let what = format!("is {active}, but the period is {period}");
+            return Err(Problem::that(path.key("active"), what, "write less than the period"));
+        }
+        rarely(period, timing, || path.key("period"))?;
+        Ok(FaultSchedule::Flapping { at, duration, period, active })
+    }
+
+    fn effect(&self, start: SimTime, victims: &Victims<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
+        let target = path.clone().key("target");
+        if self.kind.is_of_links() {
+            return Ok(FaultEffect::Link {
+                between: self.target.link(self.kind, victims, target)?,
+                kind: self.link_fault(path)?,
+            });
+        }
+        if self.target.link.is_some() {
+            let what = format!("is the network, which can't be {}", self.kind.name());
+            let help =
+                "write kind = \"link_delay\" or \"link_loss\", or name backends by zone, group or backends";
+            return Err(Problem::that(target.key("link"), what, help));
+        }
+        let mode = match self.kind {
+            Kind::Refuse => FailureMode::Refuse,
+            Kind::ProbeBlock | Kind::UnhealthyOnly => FailureMode::UnhealthyOnly,
+            Kind::ServingOnly => FailureMode::ServingOnly,
+            _ => FailureMode::Silent,
+        };
+        let kind = match self.kind {
+            Kind::Slow => {
+                BackendFault::Slow(self.factor.ok_or_else(|| Problem::missing_key(path.clone(), "factor"))?)
+            }
+            _ => BackendFault::Fails(mode),
+        };
+        Ok(FaultEffect::Backends {
+            targets: self.target.members(start, victims, target)?,
+            fraction: self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio")),
+            kind,
+        })
+    }
+
+    fn link_fault(&self, path: &KeyPath) -> Result<LinkFault, Problem> {
+        let missing = |key| Problem::missing_key(path.clone(), key);
+        match self.kind {
+            Kind::LinkDelay => {
+                let delay = self.added_rtt.ok_or_else(|| missing("added_rtt"))?.get();
+                Ok(LinkFault::Delay(delay))
+            }
+            _ => Ok(LinkFault::Loss(self.probability.ok_or_else(|| missing("probability"))?)),
+        }
+    }
+}
+
+/// Checks that what comes round every `cycle` does not come too often.
+fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -> Result<(), Problem> {
+    let run = timing.window_end() - SimTime::ZERO;
+    if cycle.as_nanos() >= run.as_nanos() / MOST_STRIKES {
+        return Ok(());
+    }
+    let what = format!("strikes every {cycle}, more than {MOST_STRIKES} times in a run");
+    Err(Problem::that(path(), what, "write longer times, or a shorter run"))
 }
 
 impl Victims<'_> {
@@ -92,6 +299,26 @@ impl Victims<'_> {
 }
 
 impl FaultTarget {
+    /// The two zones between which a fault of `kind` is.
+    fn link(&self, kind: Kind, victims: &Victims<'_>, path: KeyPath) -> Result<[ZoneId; 2], Problem> {
+        let others = [
+            ("zone", self.zone.is_some()),
+            ("group", self.group.is_some()),
+            ("backends", self.backends.is_some()),
+            ("fraction", self.fraction.is_some()),
+        ];
+        if let Some((key, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
+            let what = format!("means nothing to kind = {:?}", kind.name());
+            return Err(Problem::that(path.key(key), what, "name two zones by link = [\"…\", \"…\"]"));
+        }
+        let Some(names) = &self.link else {
+            return Err(Problem::that(path, "names no network", "add link = [\"…\", \"…\"], two zones"));
+        };
+        let path = path.key("link");
+        let end = |end: usize| zone_id(victims.zones, &names[end], &path.clone().member(end));
+        Ok([end(0)?, end(1)?])
+    }
+
     /// The backends that it means at time `at`; at least one.
     fn members(&self, at: SimTime, victims: &Victims<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
         let (groups, backends) = victims.backends;

@@ -16,7 +16,7 @@ use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
-use crate::sim::scenario::{BackendSpec, Failures, Group, Server, Workers};
+use crate::sim::scenario::{BackendSpec, Discipline, Failures, Group, Server, SlowStart, Workers};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
@@ -26,7 +26,9 @@ pub(super) struct ServerKeys {
     workers: Option<Workers>,
     queue_limit: Option<u32>,
     service_time: Option<Distribution<SimDuration>>,
+    discipline: Option<Discipline>,
     failures: Option<Failures>,
+    slow_start: Option<SlowStart>,
 }
 
 impl ServerKeys {
@@ -36,7 +38,9 @@ impl ServerKeys {
             workers: self.workers.unwrap_or(base.workers),
             queue_limit: self.queue_limit.unwrap_or(base.queue_limit),
             service_time: self.service_time.unwrap_or(base.service_time),
+            discipline: self.discipline.unwrap_or(base.discipline),
             failures: self.failures.or(base.failures),
+            slow_start: self.slow_start.or(base.slow_start),
         }
     }
 }

@@ -60,6 +60,8 @@ pub struct HealthCheckSettings {
     initial_state: InitialState,
     /// From a change of health to its effect. Default: 0 s.
     propagation_delay: SimDuration,
+    /// Whether probes wait for a worker like requests, and take it as long. Default: false.
+    through_queue: bool,
 }
 
 impl Default for HealthCheckSettings {
@@ -73,6 +75,7 @@ impl Default for HealthCheckSettings {
             probers: Probers::default(),
             initial_state: InitialState::Unhealthy,
             propagation_delay: SimDuration::ZERO,
+            through_queue: false,
         }
     }
 }
@@ -196,6 +199,7 @@ impl HealthCheck {
             thresholds,
             initially_healthy: matches!(settings.initial_state, InitialState::Healthy),
             propagation_delay: settings.propagation_delay,
+            through_queue: settings.through_queue,
             probers,
         })
     }

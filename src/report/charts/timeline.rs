@@ -31,14 +31,35 @@ struct Quantity {
     zone: fn(&Timeline) -> &str,
     /// Whether each sample states the level of the whole zone, so that samples are not to be added.
     level: bool,
+    unit: Unit,
 }
 
-const QUANTITIES: [Quantity; 4] = [
-    Quantity { label: "Connections/s", value: |row| row.connections_per_s, zone: to, level: false },
-    Quantity { label: "Failed/s", value: |row| row.failed_per_s, zone: from, level: false },
-    Quantity { label: "Healthy backends", value: |row| row.healthy_backends, zone: to, level: true },
-    Quantity { label: "Active connections", value: |row| row.active_connections, zone: to, level: false },
+const QUANTITIES: [Quantity; 5] = [
+    Quantity::flow("Connections/s", |row| row.connections_per_s, to),
+    Quantity::flow("Failed/s", |row| row.failed_per_s, from),
+    Quantity::level("Healthy backends", |row| row.healthy_backends, Unit::Number),
+    Quantity::level("Utilization", |row| row.utilization, Unit::Percent),
+    Quantity::flow("Active connections", |row| row.active_connections, to),
 ];
+
+impl Quantity {
+    const fn flow(
+        label: &'static str,
+        value: fn(&Timeline) -> Option<f64>,
+        zone: fn(&Timeline) -> &str,
+    ) -> Self {
+        Self { label, value, zone, level: false, unit: Unit::Number }
+    }
+
+    const fn level(label: &'static str, value: fn(&Timeline) -> Option<f64>, unit: Unit) -> Self {
+        Self { label, value, zone: to, level: true, unit }
+    }
+
+    /// Whether any sample has it.
+    fn is_there(&self, shown: &[Vec<&Timeline>]) -> bool {
+        shown.iter().flatten().any(|row| (self.value)(row).is_some())
+    }
+}
 
 fn from(row: &Timeline) -> &str {
     &row.client_zone
@@ -58,7 +79,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     }
     let clock = Clock::new(results, &shown);
     let mut panels = Vec::new();
-    for quantity in &QUANTITIES {
+    for quantity in QUANTITIES.iter().filter(|quantity| quantity.is_there(&shown)) {
         panels.extend(row(&shown, quantity, &zones, &clock));
     }
     let styles = palette::arms(&results.arms);
@@ -139,7 +160,7 @@ impl Clock {
 fn row(shown: &[Vec<&Timeline>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
     let lines: Vec<Vec<Series>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
     let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
-    let axis = ValueAxis { label: quantity.label, unit: Unit::Number, base: 0.0, log: false };
+    let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
     let y = axis.around(&points.map(|point| point.y).collect::<Vec<_>>());
     let panel = |lines: Vec<Series>| Panel {
         title: String::new(),
@@ -228,8 +249,7 @@ fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> {
 fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
     notes.insert(
         0,
-        "Connections, healthy backends and active connections by zone of the backends, failures by zone of the clients."
-            .to_owned(),
+        "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
     );
     let faults: Vec<String> = results
         .setup
@@ -243,7 +263,7 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
         })
         .collect();
     if clock.bin > 1 {
-        notes.push(format!("Points are means of {} samples, except of healthy backends.", clock.bin));
+        notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
     }
     let more = results.setup.faults.len().saturating_sub(MOST_NAMED_FAULTS);
     if !faults.is_empty() {
@@ -265,7 +285,7 @@ mod tests {
     #[test]
     fn a_column_per_cell_a_row_per_quantity_a_line_per_zone() {
         let figure = figure(&Folder::default().results()).unwrap();
-        assert_eq!((figure.panels.len(), figure.columns), (20, 5));
+        assert_eq!((figure.panels.len(), figure.columns), (25, 5));
         for (index, quantity) in QUANTITIES.iter().enumerate() {
             let row = &figure.panels[index * 5..index * 5 + 5];
             assert!(row.iter().all(|panel| panel.y.range == row[0].y.range), "a row shares its axis");

@@ -164,6 +164,10 @@ file_rows! {
             unhealthy_s,
             /// Connections that failed.
             failed_connections,
+            /// The mean number of requests that waited.
+            mean_queue_length,
+            /// The mean time that requests waited.
+            mean_wait_ms,
         }
     }
 
@@ -204,6 +208,10 @@ file_rows! {
             healthy_backends,
             /// Connections under way.
             active_connections,
+            /// The mean share of busy workers of the zone's backends.
+            utilization,
+            /// Changes of the role that serves, in all zones.
+            failover_switches,
         }
     }
 }

@@ -305,7 +305,7 @@ impl Sample {
 
     fn backends(&self, cells: &[SampleCell]) -> String {
         let columns = "replication,backend,group,zone,connections,requests,load_multiple,utilization,\
-                       peak_active,unhealthy_s,failed_connections";
+                       peak_active,unhealthy_s,failed_connections,mean_queue_length,mean_wait_ms";
         self.table(columns, cells, |cell, put| {
             for replication in 0..self.replications {
                 for (zone, member) in
@@ -316,9 +316,9 @@ impl Sample {
                     let multiple = skew * noise(replication * 17 + zone * 5 + member + cell.number);
                     let group = format!("ig-{}", char::from(b'a' + zone as u8));
                     let name = format!("{group}-{member},{group},{}", self.zone(zone));
-                    put(format!("{replication},{name},41000,123000,{multiple},0.5,20,150,9"));
+                    put(format!("{replication},{name},41000,123000,{multiple},0.5,20,150,9,0.3,1.5"));
                 }
-                put(format!("{replication},,,,3,0,,,,,3"));
+                put(format!("{replication},,,,3,0,,,,,3,,"));
             }
         })
     }
@@ -331,7 +331,7 @@ impl Sample {
 
     fn timeline(&self, cells: &[SampleCell]) -> String {
         let columns = "time_s,client_zone,backend_zone,connections_per_s,failed_per_s,connect_p99_ms,\
-                       healthy_backends,active_connections";
+                       healthy_backends,active_connections,utilization,failover_switches";
         let step = if cells.len() > 50 { 120 } else { 10 };
         self.table(columns, cells, |cell, put| {
             for time in (120..1920).step_by(step) {
@@ -344,7 +344,8 @@ impl Sample {
                     let failed = if broken && to == 0 { rate * (0.2 - 0.15 * cell.spill) } else { 0.0 };
                     let healthy = if (610..915).contains(&time) && to == 0 { 2 } else { 4 };
                     let zones = format!("{},{}", self.zone(from), self.zone(to));
-                    put(format!("{time},{zones},{rate},{failed},1.5,{healthy},{}", rate * 0.9));
+                    let busy = 1.6 / f64::from(healthy);
+                    put(format!("{time},{zones},{rate},{failed},1.5,{healthy},{},{busy},0", rate * 0.9));
                 }
             }
         })

@@ -185,6 +185,13 @@ const BACKENDS: Kind<BackendRow> = Kind {
             )
         }),
         ("failed_connections", |_, row| Field::Count(row.traffic.failed_connections)),
+        ("mean_queue_length", |run, row| {
+            Field::Number(row.backend.and_then(|backend| run.outcome.backends[backend].mean_queue_length))
+        }),
+        ("mean_wait_ms", |run, row| {
+            let wait = row.backend.and_then(|backend| run.outcome.backends[backend].mean_wait);
+            Field::Number(wait.map(|nanos| nanos / 1e6))
+        }),
     ],
     rows: |run| {
         let multiples = load_multiples(run.scenario, run.outcome);

@@ -2,11 +2,11 @@
 
 use super::csv_file::Field;
 use crate::ids::{IdVec, PlaceId, ZoneId};
-use crate::sim::outcome::{ByZone, Sample, Timeline};
+use crate::sim::outcome::{ByZone, Sample, Timeline, ZoneSample};
 use crate::sim::scenario::Scenario;
 
 /// The columns of `timeline.csv` after cell, arm and axes. `time_s` is the beginning of a sample.
-pub(super) const TIMELINE_COLUMNS: [&str; 8] = [
+pub(super) const TIMELINE_COLUMNS: [&str; 10] = [
     "time_s",
     "client_zone",
     "backend_zone",
@@ -15,6 +15,8 @@ pub(super) const TIMELINE_COLUMNS: [&str; 8] = [
     "connect_p99_ms",
     "healthy_backends",
     "active_connections",
+    "utilization",
+    "failover_switches",
 ];
 
 /// Sums over the replications so far.
@@ -22,7 +24,8 @@ pub(super) const TIMELINE_COLUMNS: [&str; 8] = [
 pub(super) struct MeanTimeline {
     replications: u32,
     samples: Vec<IdVec<PlaceId, ByZone<SampleSum>>>,
-    healthy: Vec<IdVec<ZoneId, f64>>,
+    zones: Vec<IdVec<ZoneId, ZoneSum>>,
+    switches: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +35,27 @@ struct SampleSum {
     active: f64,
     connect_p99: f64,
     with_p99: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ZoneSum {
+    healthy: f64,
+    utilization: f64,
+    with_utilization: u32,
+}
+
+impl ZoneSum {
+    fn add(&mut self, sample: &ZoneSample) {
+        self.healthy += sample.healthy;
+        if let Some(utilization) = sample.utilization {
+            self.utilization += utilization;
+            self.with_utilization += 1;
+        }
+    }
+
+    fn utilization(&self) -> Option<f64> {
+        (self.with_utilization > 0).then(|| self.utilization / f64::from(self.with_utilization))
+    }
 }
 
 impl SampleSum {
@@ -53,7 +77,9 @@ impl MeanTimeline {
             let zones = scenario.zones.len();
             let row = || scenario.places.iter().map(|_| ByZone::new(zones)).collect();
             self.samples = timeline.traffic.iter().map(|_| row()).collect();
-            self.healthy = timeline.healthy.iter().map(|row| row.iter().map(|_| 0.0).collect()).collect();
+            let row = || scenario.zones.iter().map(|_| ZoneSum::default()).collect();
+            self.zones = timeline.zones.iter().map(|_| row()).collect();
+            self.switches = vec![0; timeline.failover_switches.len()];
         }
         self.replications += 1;
         for (sums, samples) in self.samples.iter_mut().zip(&timeline.traffic) {
@@ -61,9 +87,11 @@ impl MeanTimeline {
             let sums = sums.iter_mut().flat_map(ByZone::iter_mut);
             sums.zip(samples).for_each(|(sum, sample)| sum.add(sample));
         }
-        for (sums, levels) in self.healthy.iter_mut().zip(&timeline.healthy) {
-            sums.iter_mut().zip(levels).for_each(|(sum, level)| *sum += level);
+        for (sums, samples) in self.zones.iter_mut().zip(&timeline.zones) {
+            sums.iter_mut().zip(samples).for_each(|(sum, sample)| sum.add(sample));
         }
+        let switches = self.switches.iter_mut().zip(&timeline.failover_switches);
+        switches.for_each(|(sum, count)| *sum += count);
     }
 
     /// The fields of every row after cell, arm and axes. A client place of which connections reached no backend has rows
@@ -80,8 +108,8 @@ impl MeanTimeline {
             .map(|place| self.samples.iter().any(|row| row[place].nowhere.connections > 0))
             .collect();
         let moments = (0..).map(move |index| timing.window_start() + timing.sample_interval * index);
-        let samples = moments.zip(self.samples.iter().zip(&self.healthy));
-        samples.flat_map(move |(start, (places, healthy))| {
+        let samples = moments.zip(self.samples.iter().zip(self.zones.iter().zip(&self.switches)));
+        samples.flat_map(move |(start, (places, (zones, switches)))| {
             let end = (start + timing.sample_interval).min(timing.window_end());
             let seconds = (end - start).as_secs_f64() * replications;
             let pairs = places.pairs().flat_map(|(place, row)| row.pairs().map(move |pair| (place, pair)));
@@ -95,8 +123,10 @@ impl MeanTimeline {
                     Field::Number(Some(sum.connections as f64 / seconds)),
                     Field::Number(Some(sum.failed as f64 / seconds)),
                     Field::Number(p99),
-                    Field::Number(zone.map(|zone| healthy[zone] / replications)),
+                    Field::Number(zone.map(|zone| zones[zone].healthy / replications)),
                     Field::Number(zone.map(|_| sum.active / replications)),
+                    Field::Number(zone.and_then(|zone| zones[zone].utilization())),
+                    Field::Number(Some(*switches as f64 / replications)),
                 ]
             });
             fields.collect::<Vec<_>>()

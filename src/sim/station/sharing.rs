@@ -1,0 +1,217 @@
+//! Processor sharing: jobs in service at once, each at the speed of one worker, or of an equal share if there are more jobs
+//! than workers.
+//!
+//! A virtual clock runs at the speed that each job has. A job ends when the clock has run as far as its work is long, so
+//! only the job that ends next is looked at.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Job;
+use crate::time::{SimDuration, SimTime};
+
+#[derive(Debug)]
+pub(super) struct Sharing {
+    workers: f64,
+    /// The virtual clock, in nanoseconds of work done for each job, as it stood at `since`.
+    clock: f64,
+    since: SimTime,
+    /// Jobs by the reading of the clock at which they end. At equal readings the first one comes first.
+    jobs: BinaryHeap<Reverse<(Reading, u64, Entered)>>,
+    entered: u64,
+    /// The moment for which the end of a job was announced last; never if that has passed.
+    announced: SimTime,
+}
+
+/// A reading of the clock, which is never NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Reading(f64);
+
+impl Eq for Reading {}
+
+impl PartialOrd for Reading {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Reading {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// A job that has entered.
+#[derive(Clone, Copy, Debug)]
+struct Entered {
+    job: Job,
+    at: SimTime,
+    work: SimDuration,
+}
+
+/// All are equal in order: their readings and numbers order them.
+impl PartialEq for Entered {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Entered {}
+
+impl PartialOrd for Entered {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entered {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Sharing {
+    pub(super) fn new(workers: u32) -> Self {
+        Self {
+            workers: f64::from(workers),
+            clock: 0.0,
+            since: SimTime::ZERO,
+            jobs: BinaryHeap::new(),
+            entered: 0,
+            announced: SimTime::NEVER,
+        }
+    }
+
+    /// How many jobs there are.
+    pub(super) fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Adds a job of `work`; gives when the next job ends, if that is sooner than was announced.
+    pub(super) fn enter(&mut self, now: SimTime, job: Job, work: SimDuration) -> Option<SimTime> {
+        self.advance(now);
+        let end = Reading(self.clock + work.as_nanos() as f64);
+        self.entered += 1;
+        self.jobs.push(Reverse((end, self.entered, Entered { job, at: now, work })));
+        self.announce(now)
+    }
+
+    /// Takes the jobs that have ended by `now`, each with how much longer it took than alone; gives when the next one ends.
+    pub(super) fn take_done(&mut self, now: SimTime) -> (Vec<(Job, SimDuration)>, Option<SimTime>) {
+        self.advance(now);
+        if now >= self.announced {
+            self.announced = SimTime::NEVER;
+        }
+        let mut done = Vec::new();
+        while let Some(Reverse((end, _, entered))) = self.jobs.peek().copied() {
+            // Half a nanosecond of work is what rounding may leave.
+            if end.0 > self.clock + 0.5 {
+                break;
+            }
+            let took = now.since(entered.at);
+            done.push((entered.job, took - took.min(entered.work)));
+            self.jobs.pop();
+        }
+        if self.jobs.is_empty() {
+            self.clock = 0.0;
+        }
+        (done, self.announce(now))
+    }
+
+    /// Removes every job.
+    pub(super) fn clear(&mut self, now: SimTime) -> Vec<Job> {
+        self.clock = 0.0;
+        self.since = now;
+        self.announced = SimTime::NEVER;
+        let jobs = std::mem::take(&mut self.jobs).into_sorted_vec();
+        jobs.into_iter().rev().map(|Reverse((_, _, entered))| entered.job).collect()
+    }
+
+    /// The speed of each job, as a share of one worker's.
+    fn speed(&self) -> f64 {
+        let jobs = self.jobs.len() as f64;
+        if jobs <= self.workers { 1.0 } else { self.workers / jobs }
+    }
+
+    fn advance(&mut self, now: SimTime) {
+        self.clock += now.since(self.since).as_nanos() as f64 * self.speed();
+        self.since = now;
+    }
+
+    fn announce(&mut self, now: SimTime) -> Option<SimTime> {
+        let Reverse((end, _, _)) = self.jobs.peek()?;
+        // A quarter of a nanosecond is less than what is forgiven at the end.
+        let wait = ((end.0 - self.clock) / self.speed() - 0.25).max(0.0).ceil();
+        let time = now + SimDuration::from_nanos_f64(wait);
+        let sooner = time < self.announced;
+        if sooner {
+            self.announced = time;
+        }
+        sooner.then_some(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FlowId, Id};
+
+    fn at(nanos: u64) -> SimTime {
+        SimTime::from_nanos(nanos)
+    }
+
+    /// Runs jobs `(arrival, work)` to their ends, job by job.
+    fn ends(workers: u32, jobs: &[(u64, u64)]) -> Vec<u64> {
+        let mut sharing = Sharing::new(workers);
+        let mut ends = vec![0; jobs.len()];
+        let mut events: std::collections::BTreeSet<u64> = std::collections::BTreeSet::new();
+        let mut arrivals = jobs.iter().enumerate().peekable();
+        loop {
+            let next_event = events.first().copied().unwrap_or(u64::MAX);
+            let next_arrival = arrivals.peek().map_or(u64::MAX, |(_, (time, _))| *time);
+            if next_event == u64::MAX && next_arrival == u64::MAX {
+                return ends;
+            }
+            if next_arrival < next_event {
+                let (number, (time, work)) = arrivals.next().unwrap();
+                let job = Job::Request(FlowId::from_index(number));
+                events.extend(
+                    sharing.enter(at(*time), job, SimDuration::from_nanos(*work)).map(SimTime::as_nanos),
+                );
+            } else {
+                events.pop_first();
+                let (done, next) = sharing.take_done(at(next_event));
+                for (job, longer) in done {
+                    let Job::Request(flow) = job else { panic!("all are requests") };
+                    let (arrival, work) = jobs[flow.index()];
+                    ends[flow.index()] = next_event;
+                    assert_eq!(longer.as_nanos(), next_event - arrival - work);
+                }
+                events.extend(next.map(SimTime::as_nanos));
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_share_the_workers_equally() {
+        // Two jobs of 100 on one worker: the first runs alone for 50, then both at half speed.
+        assert_eq!(ends(1, &[(0, 100), (50, 100)]), [150, 200]);
+        // On two workers they do not disturb each other.
+        assert_eq!(ends(2, &[(0, 100), (50, 100)]), [100, 150]);
+        // Three on two workers: from 0 to 150 at two thirds, when the first two are done.
+        assert_eq!(ends(2, &[(0, 100), (0, 100), (0, 200)]), [150, 150, 250]);
+        // A short one overtakes.
+        assert_eq!(ends(1, &[(0, 1000), (100, 10)]), [1010, 120]);
+    }
+
+    #[test]
+    fn clearing_gives_back_every_job() {
+        let mut sharing = Sharing::new(1);
+        let jobs: Vec<Job> = (0..5).map(|number| Job::Request(FlowId::from_index(number))).collect();
+        for job in &jobs {
+            let _next = sharing.enter(at(0), *job, SimDuration::from_nanos(10));
+        }
+        assert_eq!(sharing.clear(at(5)), jobs);
+        assert_eq!(sharing.len(), 0);
+    }
+}

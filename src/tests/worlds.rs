@@ -1,0 +1,103 @@
+//! One small world for each kind of fault and server, with its summary as a snapshot.
+
+use super::outcomes;
+use crate::sim::metric::{METRICS, Run};
+
+/// Three backends in each of two zones, 20 connections a second in each, with `tables` added.
+fn world(tables: &str) -> String {
+    format!(
+        r#"
+        name = "world"
+        simulation = {{ replications = 1, warmup = "10s", duration = "2m", sample_interval = "30s" }}
+        region = {{ name = "r", zones = ["a", "b"] }}
+        clients = [
+            {{ name = "ca", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 20.0 }} }}, request_timeout = "4s" }},
+            {{ name = "cb", kind = "vm", zone = "b", arrivals = {{ poisson = {{ rate = 20.0 }} }}, request_timeout = "4s" }},
+        ]
+        {tables}
+        [backend_service]
+        backends = [{{ group = "ga", zone = "a", size = 3 }}, {{ group = "gb", zone = "b", size = 3 }}]
+        zonal_affinity = {{ spillover = "SPILL_CROSS_ZONE", spillover_ratio = 0.5 }}
+        "#
+    )
+}
+
+const SERVER: &str = r#"server = { workers = 2, service_time = { exponential = { mean = "40ms" } } }"#;
+
+/// What of the metrics is not 0 in a world with `tables`.
+fn summary(tables: &str) -> String {
+    let experiment = super::experiment(&world(tables));
+    let outcome = &outcomes(&experiment)[0][0];
+    let scenario = experiment.scenario(&experiment.cells()[0]);
+    let latency = outcome.latency_overall();
+    let run = Run { scenario: &scenario, outcome, latency: &latency };
+    let shown = ["failure_ratio", "request_p99_ms", "cross_zone_connection_ratio", "peak_utilization"];
+    METRICS
+        .iter()
+        .filter(|metric| {
+            let counts = metric.name.starts_with("failed_") || metric.name == "health_transitions";
+            counts || shown.contains(&metric.name)
+        })
+        .filter_map(|metric| metric.value(&run).map(|value| (metric.name, value)))
+        .filter(|(_, value)| *value != 0.0)
+        .map(|(name, value)| format!(" {name} {value:.5}"))
+        .collect()
+}
+
+#[test]
+fn every_kind_of_fault() {
+    let faults = [
+        r#"kind = "silent""#,
+        r#"kind = "refuse""#,
+        r#"kind = "slow", factor = 4.0"#,
+        r#"kind = "probe_block""#,
+        r#"kind = "unhealthy_only""#,
+        r#"kind = "serving_only""#,
+        r#"kind = "silent", flapping = { period = "8s", active = "5s" }"#,
+    ];
+    let mut table = String::new();
+    for fault in faults {
+        let tables = format!(
+            r#"{SERVER}
+            faults = [{{ at = "30s", duration = "40s", target = {{ zone = "a", fraction = 0.67 }}, {fault} }}]"#
+        );
+        table += &format!("{fault}:{}\n", summary(&tables));
+    }
+    for fault in [
+        r#"at = "30s", target = { group = "ga" }, kind = "rolling_restart""#,
+        r#"at = "30s", target = { group = "ga" }, kind = "rolling_restart", grace = "12s", pause = "10s", restart = "5s""#,
+        r#"target = { zone = "a" }, random = { time_between = { exponential = { mean = "20s" } }, duration = { exponential = { mean = "10s" } } }"#,
+        r#"at = "30s", target = { link = ["a", "b"] }, kind = "link_loss", probability = 0.3"#,
+        r#"at = "30s", target = { link = ["a", "a"] }, kind = "link_loss", probability = 0.1"#,
+        r#"at = "30s", target = { link = ["a", "a"] }, kind = "link_delay", added_rtt = "20ms""#,
+    ] {
+        table += &format!("{fault}:{}\n", summary(&format!("{SERVER}\nfaults = [{{ {fault} }}]")));
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn every_kind_of_server() {
+    let mut table = String::new();
+    let fault = r#"faults = [{ at = "30s", duration = "40s", target = { backends = ["ga-1", "ga-2"] } }]"#;
+    for server in [
+        r#"workers = 2"#,
+        r#"workers = 2, discipline = "processor_sharing""#,
+        r#"workers = 2, queue_limit = 4"#,
+        r#"workers = 2, queue_limit = 4, discipline = "processor_sharing""#,
+        r#"workers = "unlimited""#,
+        r#"workers = 2, slow_start = { duration = "30s", factor = 5.0 }"#,
+        r#"workers = 2, failures = { time_to_failure = { exponential = { mean = "1m" } }, time_to_repair = { exponential = { mean = "20s" } }, mode = "serving_only" }"#,
+        r#"workers = 2, failures = { time_to_failure = { exponential = { mean = "1m" } }, time_to_repair = { exponential = { mean = "20s" } }, mode = "unhealthy_only" }"#,
+    ] {
+        for check in ["false", "true"] {
+            let tables = format!(
+                r#"server = {{ {server}, service_time = {{ exponential = {{ mean = "60ms" }} }} }}
+                health_check = {{ check_interval = "2s", timeout = "1s", through_queue = {check} }}
+                {fault}"#
+            );
+            table += &format!("{server}, through_queue {check}:{}\n", summary(&tables));
+        }
+    }
+    insta::assert_snapshot!(table);
+}
