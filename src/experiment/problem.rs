@@ -87,7 +87,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
 }
 
 /// What to write for keys that have no default.
-const EXAMPLES: [(&str, &str); 34] = [
+const EXAMPLES: &[(&str, &str)] = &[
     ("name", "\"some-name\""),
     ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
     ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
@@ -101,6 +101,13 @@ const EXAMPLES: [(&str, &str); 34] = [
     ("kind", "\"vm\""),
     ("arrivals", "{ poisson = { rate = 200.0 } }"),
     ("rate", "200.0"),
+    ("rates", "[5.0, 50.0]"),
+    ("mean_dwell", "\"10s\""),
+    ("mean_rate", "200.0"),
+    ("peak_to_mean", "1.5"),
+    ("population", "500"),
+    ("think_time", "{ exponential = { mean = \"2s\" } }"),
+    ("file", "\"data.csv\""),
     ("at", "\"10m\""),
     ("do", "\"set_zonal_affinity\""),
     ("count", "2"),

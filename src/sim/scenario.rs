@@ -422,7 +422,7 @@ pub struct ClientGroup {
     pub retries: u32,
     /// How long it waits before each of them.
     pub retry_backoff: Backoff,
-    /// Older connections are replaced: see [`super::connection`]. Absent: none is too old.
+    /// It sends no request on an older connection, but closes it and opens a new one. Absent: none is too old.
     pub max_age: Option<SimDuration>,
 }
 
