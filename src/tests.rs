@@ -7,6 +7,7 @@ mod draining;
 mod extremes;
 mod health;
 mod operations;
+mod random_worlds;
 mod shares;
 mod snapshot;
 mod tidy;
