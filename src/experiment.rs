@@ -53,6 +53,7 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Table, value};
 
+use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use assignment::Assignment;
 pub use axis::AxisValue;
@@ -228,9 +229,11 @@ impl Experiment {
         document.to_string()
     }
 
-    /// A number that depends on everything in its data files; 0 if it has none.
-    pub fn data_fingerprint(&self) -> u64 {
-        self.files.fingerprint()
+    /// A number that depends on everything in [`Experiment::document`] and its data files, but not on where they are.
+    pub fn fingerprint(&self) -> u64 {
+        let mut document: DocumentMut = self.document.parse().expect("it was read before");
+        let moved = document.remove("data_folder").map(|_| document.to_string());
+        hash_bytes(self.files.fingerprint(), moved.as_ref().unwrap_or(&self.document).as_bytes())
     }
 
     /// What `cell` simulates.

@@ -2,6 +2,7 @@
 //!
 //! [`Simulation`] owns everything; events carry ids. It touches no file and no thread.
 
+mod autoscaler;
 mod clients;
 mod connection;
 mod event;

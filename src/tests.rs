@@ -5,6 +5,7 @@ mod determinism;
 mod extremes;
 mod health;
 mod operations;
+mod random_worlds;
 mod shares;
 mod snapshot;
 mod tidy;

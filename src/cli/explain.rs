@@ -18,7 +18,7 @@ use crate::experiment::{Cell, Experiment, Overrides, nearest};
 use crate::ids::{BackendId, ClientId};
 use crate::lb::backend::{BackendSet, Role, Roster};
 use crate::lb::tracking::Tracker;
-use crate::lb::zonal_affinity::{Origin, decide};
+use crate::lb::zonal_affinity::{Origin, Outcome, decide};
 use crate::sim::scenario::{BackendSpec, Scenario};
 use reason::because;
 
@@ -138,6 +138,10 @@ fn explain_one(
         roster.members(set).map(|id| roster.name(id).to_owned()).collect()
     };
     let zonal_match = decision.zonal_match;
+    // What a backend sends to its own load balancer never leaves it (ELIG-14).
+    let own = group.own_backends.iter().map(|id| roster.name(*id).to_owned());
+    let own = (!group.own_backends.is_empty()).then(|| own.collect::<Vec<_>>());
+    let reaches_itself = "a backend that sends to its own load balancer reaches itself, healthy or not";
     let axes = experiment.axes().iter().zip(&cell.values).filter_map(|(axis, value)| {
         let value = value.as_ref()?;
         // This one is a field of every element.
@@ -166,9 +170,12 @@ fn explain_one(
         healthy_share: zonal_match.map(|found| found.eligible_count as f64 / found.matched_count as f64),
         spillover: scenario.balancer.policy.zonal_affinity.spillover(),
         spillover_ratio: scenario.balancer.policy.zonal_affinity.spillover_ratio().map(f64::from),
-        modified_eligible: decision.modified.map(names).unwrap_or_default(),
-        outcome: decision.outcome.name(),
-        because: because(scenario, roster, group.origin, &decision),
+        outcome: if own.is_some() { Outcome::OwnBackend.name() } else { decision.outcome.name() },
+        because: match own {
+            Some(_) => reaches_itself.to_owned(),
+            None => because(scenario, roster, group.origin, &decision),
+        },
+        modified_eligible: own.unwrap_or_else(|| decision.modified.map(names).unwrap_or_default()),
         tracker: scenario.balancer.tracking.tracker,
         axes: axes.collect(),
     }

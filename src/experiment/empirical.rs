@@ -20,8 +20,8 @@ fn in_item(item: &mut Item, path: KeyPath, files: &DataFiles) -> Result<(), Prob
     match item {
         Item::Table(table) => in_table(table, path, files),
         Item::ArrayOfTables(tables) => {
-            let members = tables.iter_mut().enumerate();
-            members.map(|(index, table)| in_table(table, path.clone().member(index), files)).collect()
+            let mut members = tables.iter_mut().enumerate();
+            members.try_for_each(|(index, table)| in_table(table, path.clone().member(index), files))
         }
         Item::Value(value) => in_value(value, path, files),
         Item::None => Ok(()),
@@ -32,8 +32,8 @@ fn in_value(value: &mut Value, path: KeyPath, files: &DataFiles) -> Result<(), P
     match value {
         Value::InlineTable(table) => in_table(table, path, files),
         Value::Array(list) => {
-            let members = list.iter_mut().enumerate();
-            members.map(|(index, member)| in_value(member, path.clone().member(index), files)).collect()
+            let mut members = list.iter_mut().enumerate();
+            members.try_for_each(|(index, member)| in_value(member, path.clone().member(index), files))
         }
         _ => Ok(()),
     }

@@ -87,7 +87,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
 }
 
 /// What to write for keys that have no default.
-const EXAMPLES: [(&str, &str); 33] = [
+const EXAMPLES: &[(&str, &str)] = &[
     ("name", "\"some-name\""),
     ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
     ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
@@ -101,6 +101,13 @@ const EXAMPLES: [(&str, &str); 33] = [
     ("kind", "\"vm\""),
     ("arrivals", "{ poisson = { rate = 200.0 } }"),
     ("rate", "200.0"),
+    ("rates", "[5.0, 50.0]"),
+    ("mean_dwell", "\"10s\""),
+    ("mean_rate", "200.0"),
+    ("peak_to_mean", "1.5"),
+    ("population", "500"),
+    ("think_time", "{ exponential = { mean = \"2s\" } }"),
+    ("file", "\"data.csv\""),
     ("at", "\"10m\""),
     ("do", "\"set_zonal_affinity\""),
     ("count", "2"),
@@ -118,6 +125,7 @@ const EXAMPLES: [(&str, &str); 33] = [
     ("to", "1.0"),
     ("step", "0.1"),
     ("factor", "3.0"),
+    ("max_num_replicas", "10"),
     ("added_rtt", "\"5ms\""),
     ("probability", "0.01"),
     ("period", "\"1m\""),

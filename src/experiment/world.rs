@@ -3,6 +3,7 @@
 //! A table stands as it is written, with its defaults, in the file that also resolves its names. Each default
 //! stands there, or with the type of its field, and nowhere else.
 
+mod autoscaling;
 mod backend_service;
 mod clients;
 mod faults;
@@ -91,9 +92,13 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
     let LoadBalancer { front, settings, backends, control_plane } =
         world.load_balancer(&zones, &operations)?;
     let (places, clients) =
-        clients::clients(&world.clients, world.region.name.as_str(), &zones, front, files)?;
+        clients::clients(&world.clients, world.region.name.as_str(), &zones, front, &backends, files)?;
     let round_trips = world.network.round_trips(&zones, &places, &clients)?;
-    let history = History::of(&operations, control_plane, &timing)?;
+    let is_autoscaled = |backend| {
+        let (groups, backends): &Backends = &backends;
+        groups[backends[backend].group].autoscaling.is_some()
+    };
+    let history = History::of(&operations, control_plane, &timing, is_autoscaled)?;
     let draining_timeout = settings.draining_timeout;
     let victims = Victims { zones: &zones, backends: &backends, history: &history, draining_timeout };
     let faults = faults::faults(&world.faults, &timing, &victims)?;

@@ -135,13 +135,15 @@ pub enum Outcome {
     BackupPool,
     /// All instances of a pool, none of them healthy.
     LastResort,
+    /// The client itself, a backend that sends to its own load balancer (ELIG-14).
+    OwnBackend,
     /// No backend: the packet is dropped.
     Dropped,
 }
 
 impl Outcome {
     /// Every outcome, in the order of results.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::AffinityDisabled,
         Self::IncompatibleClient,
         Self::NoZonalMatch,
@@ -151,6 +153,7 @@ impl Outcome {
         Self::TargetPool,
         Self::BackupPool,
         Self::LastResort,
+        Self::OwnBackend,
         Self::Dropped,
     ];
 
@@ -166,6 +169,7 @@ impl Outcome {
             Self::TargetPool => "target_pool",
             Self::BackupPool => "backup_pool",
             Self::LastResort => "last_resort",
+            Self::OwnBackend => "own_backend",
             Self::Dropped => "dropped",
         }
     }

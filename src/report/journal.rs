@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Experiment;
 use crate::experiment::runner::RunId;
-use crate::random::hash_bytes;
 use crate::sim::outcome::Outcome;
 
 /// The journal's name in a results folder.
@@ -44,7 +43,7 @@ pub enum JournalError {
     },
     /// The journal is of another job.
     #[error(
-        "the unfinished job in {} is of another experiment, seed or version of zonesim; \
+        "the unfinished job in {} is of another experiment, data file, seed or version of zonesim; \
          choose another --out, or run without --resume to start anew",
         folder.display()
     )]
@@ -70,7 +69,7 @@ struct Record {
 
 /// A fingerprint of an experiment as run, overrides applied, and of its data files.
 pub fn experiment_hash(experiment: &Experiment) -> String {
-    format!("{:016x}", hash_bytes(experiment.data_fingerprint(), experiment.document().as_bytes()))
+    format!("{:016x}", experiment.fingerprint())
 }
 
 /// An open journal, which no other process can open as long.

@@ -367,3 +367,18 @@ impl Recorded {
 fn choose(random: u64, count: u32) -> u32 {
     ((u128::from(random) * u128::from(count)) >> 64) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_a_trace_keep_their_address() {
+        let mut recorded = Recorded::default();
+        let mut addresses =
+            |ids: &[u64]| ids.iter().map(|id| recorded.address_of(*id, 3)).collect::<Vec<u32>>();
+        assert_eq!(addresses(&[70, 80, 70, 90, 80]), [0, 1, 0, 2, 1]);
+        // There are no more addresses: others share them.
+        assert_eq!(addresses(&[1, u64::MAX / 2, u64::MAX, 70, 1]), [0, 1, 2, 0, 0]);
+    }
+}

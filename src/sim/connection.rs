@@ -299,7 +299,7 @@ impl Simulation<'_> {
         let flow = &self.flows[id];
         let (place, zone) = (self.scenario.clients[flow.client].place, self.scenario.backends[backend].zone);
         let passes = self.links.passes(place, zone);
-        passes < 1.0 && flow.unit(what, number) >= passes.powi(ways)
+        passes < 1.0 && self.own_backend(flow).is_none() && flow.unit(what, number) >= passes.powi(ways)
     }
 
     /// Sends a request as a datagram, perhaps in fragments. It goes wherever the load balancer sends it; if its parts
@@ -469,9 +469,20 @@ impl Simulation<'_> {
     #[inline]
     fn route(&mut self, now: SimTime, id: FlowId, kind: PacketKind) -> Verdict {
         let flow = &self.flows[id];
+        if let Some(backend) = self.own_backend(flow) {
+            return Verdict::Tracked { backend, outcome: DecisionOutcome::OwnBackend };
+        }
         let source = self.clients.source(flow.client, flow.address, flow.port);
         let packet = self.packet(flow.client, source, flow.destination, kind);
         self.balancer.route(now, &packet)
+    }
+
+    /// The backend that a connection's client is itself, as long as it is in the load balancer: what it sends there never
+    /// leaves it (ELIG-14).
+    #[inline]
+    fn own_backend(&self, flow: &Flow) -> Option<BackendId> {
+        let own = *self.scenario.clients[flow.client].own_backends.get(flow.address as usize)?;
+        self.balancer.roster().member(own).configured.then_some(own)
     }
 
     /// Asks the processor to fetch what routing the next packet from `source` will need.
@@ -527,6 +538,10 @@ impl Simulation<'_> {
     #[inline]
     fn draw_trip(&mut self, id: FlowId, backend: BackendId, what: Draw, number: u32) {
         let flow = &self.flows[id];
+        if self.own_backend(flow).is_some() {
+            self.flows[id].trip = SimDuration::ZERO;
+            return;
+        }
         let place = self.scenario.clients[flow.client].place;
         let zone = self.scenario.backends[backend].zone;
         self.flows[id].trip =

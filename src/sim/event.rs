@@ -33,6 +33,11 @@ pub(super) enum Event {
         /// Its number in the scenario.
         number: u32,
     },
+    /// An autoscaler looks at its group.
+    Autoscale {
+        /// Its number.
+        number: u32,
+    },
     /// The measured window begins, goes on, or ends.
     Clock(Tick),
 }
@@ -67,6 +72,8 @@ pub(super) enum FlowStep {
 pub(super) enum BackendStep {
     /// It fails by itself, or is repaired.
     Renewal,
+    /// An autoscaler ordered it: it begins to serve.
+    Boots,
     /// A probe sets out.
     ProbeStarts {
         /// The number of the prober.

@@ -177,6 +177,12 @@ impl Machine {
         went_down
     }
 
+    /// A new machine takes its place, to which no connection is known.
+    pub(super) fn replace(&mut self, now: SimTime) {
+        self.incarnation += 1;
+        self.returned = Some(now);
+    }
+
     /// The connections that a failure catches in service.
     pub(super) fn take_exposed(&mut self) -> Vec<(FlowId, StreamKey)> {
         std::mem::take(&mut self.exposed).into_iter().map(|exposed| (exposed.flow, exposed.key)).collect()

@@ -2,7 +2,7 @@
 //!
 //! Headers, summaries, thresholds and comparisons derive from [`METRICS`]; to add a metric is to add a row.
 
-use super::outcome::{FailureCause, Latency, Outcome, Traffic};
+use super::outcome::{BackendOutcome, FailureCause, Latency, Outcome, Traffic};
 use super::scenario::Scenario;
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::backend::Role;
@@ -144,7 +144,11 @@ metrics! {
         };
     backend_load_max_over_mean ["1"] "requests of the busiest backend over the mean of the backends that can serve"
         = Formula::Value(|run| {
-            load_multiples(run.scenario, run.outcome)?.into_iter().reduce(f64::max)
+            let multiples = load_multiples(run.scenario, run.outcome)?;
+            let all_along = multiples.pairs().filter(|(id, _)| {
+                configured_share(run.scenario, &run.outcome.backends[*id]) >= LEAST_SHARE
+            });
+            all_along.filter_map(|(_, multiple)| *multiple).reduce(f64::max)
         });
     zone_load_max_over_mean ["1"] "requests per backend that can serve of the busiest zone, over the mean of all backends that can serve"
         = Formula::Value(zone_load_max_over_mean);
@@ -174,6 +178,8 @@ metrics! {
         = count!(run => run.outcome.health_transitions);
     failover_switches ["switches"] "changes of the role that serves"
         = count!(run => run.outcome.failover_switches);
+    mean_backends ["backends"] "configured backends, on average over time"
+        = Formula::Value(mean_backends);
 }
 
 fn millis(nanos: u64) -> f64 {
@@ -209,35 +215,53 @@ fn traffic_where(run: &Run<'_>, keep: fn(Option<ZoneId>, Option<ZoneId>) -> bool
     rows.map(|(_, traffic)| traffic).sum()
 }
 
-/// Each backend's requests over the mean of the backends that can serve: those of the role that served most requests.
+/// Each backend's requests over the mean of the backends that can serve: those of the role that served most requests. A
+/// backend that was configured for a part of the window counts as that part of a backend, and one that never was has none.
 /// `None` if there were no requests.
-pub fn load_multiples(scenario: &Scenario, outcome: &Outcome) -> Option<IdVec<BackendId, f64>> {
+pub fn load_multiples(scenario: &Scenario, outcome: &Outcome) -> Option<IdVec<BackendId, Option<f64>>> {
     let (_, mean) = serving(scenario, outcome)?;
-    Some(outcome.backends.iter().map(|backend| backend.traffic.requests as f64 / mean).collect())
+    let multiple = |backend: &BackendOutcome| {
+        let share = configured_share(scenario, backend);
+        (share > 0.0).then(|| backend.traffic.requests as f64 / share / mean)
+    };
+    Some(outcome.backends.iter().map(multiple).collect())
+}
+
+/// Backends that were configured for less than this share of the window have too few requests to be the busiest.
+const LEAST_SHARE: f64 = 0.1;
+
+/// The share of the window for which a backend was configured.
+fn configured_share(scenario: &Scenario, backend: &BackendOutcome) -> f64 {
+    backend.configured_nanos as f64 / scenario.timing.duration.as_nanos() as f64
+}
+
+fn mean_backends(run: &Run<'_>) -> Option<f64> {
+    Some(run.outcome.backends.iter().map(|backend| configured_share(run.scenario, backend)).sum())
 }
 
 /// The role that served most requests, and the mean requests of its backends.
 fn serving(scenario: &Scenario, outcome: &Outcome) -> Option<(Role, f64)> {
     let of_role = |role: Role| {
         let members = scenario.backends.pairs().filter(move |(_, spec)| spec.role == role);
-        members.fold((0_u32, 0), |(count, requests), (id, _)| {
-            (count + 1, requests + outcome.backends[id].traffic.requests)
+        members.fold((0.0, 0), |(count, requests), (id, _)| {
+            let backend = &outcome.backends[id];
+            (count + configured_share(scenario, backend), requests + backend.traffic.requests)
         })
     };
     let (primary, failover) = (of_role(Role::Primary), of_role(Role::Failover));
     let (role, (count, requests)) =
         if failover.1 > primary.1 { (Role::Failover, failover) } else { (Role::Primary, primary) };
-    (requests > 0).then(|| (role, requests as f64 / f64::from(count)))
+    (requests > 0 && count > 0.0).then(|| (role, requests as f64 / count))
 }
 
 fn zone_load_max_over_mean(run: &Run<'_>) -> Option<f64> {
     let (role, mean) = serving(run.scenario, run.outcome)?;
-    let mut zones: IdVec<ZoneId, (u32, u64)> = run.scenario.zones.iter().map(|_| (0, 0)).collect();
+    let mut zones: IdVec<ZoneId, (f64, u64)> = run.scenario.zones.iter().map(|_| (0.0, 0)).collect();
     for (id, spec) in run.scenario.backends.pairs().filter(|(_, spec)| spec.role == role) {
         let (backends, requests) = &mut zones[spec.zone];
-        *backends += 1;
+        *backends += configured_share(run.scenario, &run.outcome.backends[id]);
         *requests += run.outcome.backends[id].traffic.requests;
     }
-    let loads = zones.iter().filter(|(backends, _)| *backends > 0);
-    loads.map(|(backends, requests)| *requests as f64 / f64::from(*backends) / mean).reduce(f64::max)
+    let loads = zones.iter().filter(|(backends, _)| *backends > 0.0);
+    loads.map(|(backends, requests)| *requests as f64 / backends / mean).reduce(f64::max)
 }

@@ -7,10 +7,14 @@ use crate::ids::{BackendId, IdVec};
 use crate::time::SimTime;
 
 impl Simulation<'_> {
-    /// Applies operation `number`. The load balancer takes its changes as one; then their probes and records follow.
+    /// Applies operation `number`.
     pub(super) fn operate(&mut self, now: SimTime, number: usize) {
+        self.change(now, &self.scenario.operations[number].changes);
+    }
+
+    /// Makes `changes`. The load balancer takes them as one; then their probes and records follow.
+    pub(super) fn change(&mut self, now: SimTime, changes: &[Change]) {
         let scenario = self.scenario;
-        let changes = &scenario.operations[number].changes;
         for change in changes {
             if let Change::SetChecked(backend, checked) = *change {
                 self.checked[backend] = checked;

@@ -147,6 +147,8 @@ pub struct BackendOutcome {
     pub mean_wait: Option<f64>,
     /// The most open connections at one time.
     pub peak_active: u64,
+    /// How long it was configured in the measured window, in nanoseconds.
+    pub configured_nanos: u64,
     /// How long the load balancer held it unhealthy, in nanoseconds.
     pub unhealthy_nanos: u64,
 }

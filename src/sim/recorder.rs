@@ -38,8 +38,10 @@ struct BackendRecord {
     peak_active: u64,
     /// Whether the load balancer holds it healthy; absent while it is not configured.
     held_healthy: Option<bool>,
-    unhealthy_since: SimTime,
+    /// Since when that is so.
+    held_since: SimTime,
     unhealthy: SimDuration,
+    configured: SimDuration,
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
     peak_utilization: Option<f64>,
@@ -47,12 +49,16 @@ struct BackendRecord {
 }
 
 impl BackendRecord {
-    /// Adds the time that it was held unhealthy up to `now`, if it was.
-    fn count_unhealthy(&mut self, timing: &Timing, now: SimTime) {
-        if self.held_healthy == Some(false) {
-            self.unhealthy = self.unhealthy + timing.measured_part(self.unhealthy_since, now);
-            self.unhealthy_since = now;
+    /// Adds the time that it was configured, and that it was held unhealthy, up to `now`.
+    fn count_time(&mut self, timing: &Timing, now: SimTime) {
+        let time = timing.measured_part(self.held_since, now);
+        if self.held_healthy.is_some() {
+            self.configured = self.configured + time;
         }
+        if self.held_healthy == Some(false) {
+            self.unhealthy = self.unhealthy + time;
+        }
+        self.held_since = now;
     }
 }
 
@@ -220,16 +226,13 @@ impl Recorder {
     pub(super) fn held(&mut self, now: SimTime, backend: BackendId, healthy: Option<bool>) {
         let record = &mut self.backends[backend];
         let level = &mut self.healthy[self.backend_zones[backend]];
-        record.count_unhealthy(&self.timing, now);
+        record.count_time(&self.timing, now);
         match (record.held_healthy == Some(true), healthy == Some(true)) {
             (false, true) => level.up(now),
             (true, false) => level.down(now),
             _ => {}
         }
-        if healthy != record.held_healthy {
-            record.held_healthy = healthy;
-            record.unhealthy_since = now;
-        }
+        record.held_healthy = healthy;
     }
 
     /// The measured window begins.
@@ -296,7 +299,7 @@ impl Recorder {
     pub(super) fn finish(mut self, now: SimTime) -> Outcome {
         let duration = self.timing.duration.as_nanos() as f64;
         for record in self.backends.iter_mut() {
-            record.count_unhealthy(&self.timing, now);
+            record.count_time(&self.timing, now);
         }
         let outcome = Outcome {
             traffic: self.traffic,
@@ -317,6 +320,7 @@ impl Recorder {
                     mean_queue_length: record.waiting.map(|waiting| waiting.mean_length),
                     mean_wait: record.waiting.and_then(|waiting| waiting.mean_nanos),
                     peak_active: record.peak_active,
+                    configured_nanos: record.configured.as_nanos(),
                     unhealthy_nanos: record.unhealthy.as_nanos(),
                 })
                 .collect(),

@@ -154,6 +154,41 @@ pub struct Group {
     pub server: Server,
     /// The weight that its members report when a health check succeeds.
     pub weight: WeightState,
+    /// How its size follows its load, if it does.
+    pub autoscaling: Option<AutoscalingPolicy>,
+}
+
+/// How the size of a group follows the mean utilization of its members, as `autoscalingPolicy` of the Compute API says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AutoscalingPolicy {
+    /// The least members.
+    pub min_num_replicas: NonZeroU32,
+    /// The most members; no less.
+    pub max_num_replicas: NonZeroU32,
+    /// What it aims at.
+    pub cpu_utilization: CpuUtilization,
+    /// How long a new member's utilization does not count.
+    pub cool_down_period: SimDuration,
+    /// From the order of a member to its serving.
+    pub boot_time: SimDuration,
+    /// From one look at the members to the next; above zero.
+    pub evaluation_interval: SimDuration,
+    /// How long a group must have been too large before members are removed.
+    pub stabilization_period: SimDuration,
+}
+
+/// `cpu_utilization`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CpuUtilization {
+    /// The share of busy workers that is aimed at; above zero. Default: 0.6.
+    pub utilization_target: Ratio,
+}
+
+impl Default for CpuUtilization {
+    fn default() -> Self {
+        Self { utilization_target: Ratio::new(0.6).expect("a ratio") }
+    }
 }
 
 /// How a backend serves requests.
@@ -373,6 +408,8 @@ pub struct ClientGroup {
     pub destinations: NonZeroU32,
     /// Distinct client addresses.
     pub addresses: NonZeroU32,
+    /// The backends that the clients are, one for each address; none if they are none.
+    pub own_backends: Vec<BackendId>,
     /// When it opens connections.
     pub arrivals: ArrivalSpec,
     /// What a connection carries.
@@ -385,7 +422,7 @@ pub struct ClientGroup {
     pub retries: u32,
     /// How long it waits before each of them.
     pub retry_backoff: Backoff,
-    /// Older connections are replaced: see [`super::connection`]. Absent: none is too old.
+    /// It sends no request on an older connection, but closes it and opens a new one. Absent: none is too old.
     pub max_age: Option<SimDuration>,
 }
 
@@ -487,6 +524,16 @@ impl FaultSchedule {
         match self {
             Self::Once { at, .. } | Self::Flapping { at, .. } | Self::Rolling { at, .. } => *at,
             Self::Random { .. } => SimTime::ZERO,
+        }
+    }
+}
+
+impl Change {
+    /// The backend that comes, goes or changes its role.
+    pub fn member(&self) -> Option<BackendId> {
+        match *self {
+            Self::Add(backend) | Self::Remove(backend) | Self::SetRole(backend, _) => Some(backend),
+            Self::SetChecked(..) | Self::Configure(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The event loop: one match over everything that can happen.
 
+use super::autoscaler::Autoscaler;
 use super::clients::Clients;
 use super::event::{BackendStep, Event, FlowStep, Tick};
 use super::fault::{Strike, StrikeEffect, strikes};
@@ -43,6 +44,7 @@ pub struct Simulation<'a> {
     pub(super) links: Links,
     /// Everything that faults do.
     strikes: Vec<Strike>,
+    pub(super) autoscalers: Vec<Autoscaler>,
     /// What the load balancer had counted when the measured window ended.
     window_counts: Counters,
     window_peak_entries: u64,
@@ -88,6 +90,7 @@ impl<'a> Simulation<'a> {
             recorder: Recorder::new(scenario),
             links: Links::new(scenario),
             strikes,
+            autoscalers: scenario.groups.ids().filter_map(|group| Autoscaler::of(scenario, group)).collect(),
             window_counts: Counters::default(),
             window_peak_entries: 0,
             switches_seen: 0,
@@ -155,6 +158,7 @@ impl<'a> Simulation<'a> {
             let number = u32::try_from(number).expect("fewer than 2^32 operations");
             self.queue.push(operation.at, Event::Operation { number });
         }
+        self.plan_autoscaling();
         for (backend, spec) in self.scenario.backends.pairs() {
             self.plan_renewal(backend);
             if spec.configured {
@@ -168,6 +172,7 @@ impl<'a> Simulation<'a> {
             Event::Flow { flow, step } => self.step(now, flow, step),
             Event::Backend { backend, step } => match step {
                 BackendStep::Renewal => self.renew(now, backend),
+                BackendStep::Boots => self.boots(now, backend),
                 BackendStep::ProbeStarts { prober } => self.probe_starts(now, backend, prober),
                 BackendStep::ProbeArrives { prober } => self.probe_arrives(now, backend, prober),
                 BackendStep::ProbeServed { prober } => self.probe_served(now, backend, prober),
@@ -177,6 +182,7 @@ impl<'a> Simulation<'a> {
                 BackendStep::HealthApplies { healthy } => self.apply_health(now, backend, healthy),
             },
             Event::Fault { strike, begins } => self.fault(now, strike as usize, begins),
+            Event::Autoscale { number } => self.autoscale(now, number),
             Event::Operation { number } => self.operate(now, number as usize),
             Event::Clock(Tick::WindowStarts) => self.window_starts(now),
             Event::Clock(Tick::SampleEnds) => self.sample_ends(now),

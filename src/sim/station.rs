@@ -57,6 +57,8 @@ struct Limits {
     queue_limit: usize,
     /// Busy workers, or requests that share them up to their number.
     busy: Level,
+    /// Worker time, in nanoseconds, that was given before the level was restarted.
+    busy_before: u128,
     /// Jobs that wait, and since when.
     queue: VecDeque<(Job, SimTime)>,
     sharing: Option<Sharing>,
@@ -98,6 +100,7 @@ impl Station {
                 workers: u64::from(workers.get()),
                 queue_limit: server.queue_limit as usize,
                 busy: Level::default(),
+                busy_before: 0,
                 queue: VecDeque::new(),
                 sharing: (server.discipline == Discipline::ProcessorSharing)
                     .then(|| Sharing::new(workers.get())),
@@ -190,8 +193,7 @@ impl Station {
     /// The mean share of busy workers since the last call, which was `length` ago; absent without a limit.
     pub(super) fn take_utilization(&mut self, now: SimTime, length: SimDuration) -> Option<f64> {
         let limits = self.limits.as_mut()?;
-        let busy = limits.busy.area(now) as f64;
-        limits.busy.restart(now);
+        let busy = limits.take_busy(now) as f64;
         Some(busy / (limits.workers as f64 * length.as_nanos() as f64))
     }
 
@@ -204,10 +206,21 @@ impl Station {
         })
     }
 
+    /// Worker time, in nanoseconds, since the beginning; absent without a limit.
+    pub(super) fn busy_nanos(&mut self, now: SimTime) -> Option<u128> {
+        let limits = self.limits.as_mut()?;
+        Some(limits.busy_before + limits.busy.area(now))
+    }
+
+    /// How many workers there are; absent without a limit.
+    pub(super) fn workers(&self) -> Option<u32> {
+        self.limits.as_ref().map(|limits| limits.workers as u32)
+    }
+
     /// Measures from `now` on.
     pub(super) fn restart(&mut self, now: SimTime) {
         if let Some(limits) = &mut self.limits {
-            limits.busy.restart(now);
+            limits.take_busy(now);
             limits.waits.length.restart(now);
             (limits.waits.jobs, limits.waits.nanos) = (0, 0);
         }
@@ -215,6 +228,14 @@ impl Station {
 }
 
 impl Limits {
+    /// Worker time, in nanoseconds, since the last call.
+    fn take_busy(&mut self, now: SimTime) -> u128 {
+        let busy = self.busy.area(now);
+        self.busy.restart(now);
+        self.busy_before += busy;
+        busy
+    }
+
     /// Notes how many jobs share the workers.
     fn count_shared(&mut self, now: SimTime) {
         let jobs = self.sharing.as_ref().map_or(0, |sharing| sharing.len() as u64);

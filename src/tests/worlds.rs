@@ -1,6 +1,8 @@
 //! One small world for each kind of fault and server, with its summary as a snapshot.
 
 use super::outcomes;
+use crate::ids::{ClientId, Id, ZoneId};
+use crate::lb::zonal_affinity::Outcome as Decided;
 use crate::sim::metric::{METRICS, Run};
 
 /// Three backends in each of two zones, 20 connections a second in each, with `tables` added.
@@ -100,4 +102,51 @@ fn every_kind_of_server() {
         }
     }
     insta::assert_snapshot!(table);
+}
+
+#[test]
+fn a_backend_that_calls_its_own_load_balancer_reaches_itself() {
+    let text = world(SERVER).replacen(
+        r#"clients = ["#,
+        r#"faults = [
+            { at = "0s", target = { backends = ["ga-1"] }, kind = "probe_block" },
+            { at = "60s", target = { backends = ["ga-2"] }, kind = "refuse" },
+        ]
+        clients = [{ name = "self", kind = "backend", group = "ga", arrivals = { deterministic = { rate = 6.0 } }, connection = { requests = { constant = 1 } } },"#,
+        1,
+    );
+    let outcome = super::outcome(&text);
+    let own = ClientId::from_index(0);
+    let decided = Decided::ALL.into_iter().zip(outcome.decisions[own]).filter(|(_, count)| *count > 0);
+    assert_eq!(decided.collect::<Vec<_>>(), [(Decided::OwnBackend, 6 * 120)]);
+    let traffic = |zone: usize| outcome.traffic[own].zones[ZoneId::from_index(zone)];
+    assert_eq!((traffic(0).connections, traffic(1).connections), (6 * 120, 0));
+    // A third of them calls from ga-2, which answers nobody, itself included, for 70 of 120 seconds.
+    super::assert_binomial(traffic(0).failed_connections, 6 * 70, 1.0 / 3.0, "refused by themselves");
+}
+
+#[test]
+fn a_group_that_is_autoscaled_grows_with_its_load_and_shrinks_after_it() {
+    // 40 requests of 40 ms each second keep 1.6 workers busy: at 40 % that takes two machines of two workers.
+    let policy = r#"{ group = "ga", zone = "a", size = 3, autoscaling_policy = {
+        min_num_replicas = 1, max_num_replicas = 9, cpu_utilization = { utilization_target = 0.4 },
+        cool_down_period = "5s", boot_time = "10s", evaluation_interval = "5s", stabilization_period = "30s" } }"#;
+    let text = world(SERVER)
+        .replace(r#"{ group = "ga", zone = "a", size = 3 }, { group = "gb", zone = "b", size = 3 }"#, policy)
+        .replace("duration = \"2m\"", "duration = \"4m\"")
+        .replace(
+            "[backend_service]",
+            r#"faults = [{ at = "70s", duration = "60s", target = { group = "ga" }, kind = "slow", factor = 2.5 }]
+            [backend_service]"#,
+        );
+    let outcome = super::outcome(&text);
+    let healthy: Vec<f64> =
+        outcome.timeline.zones.iter().map(|row| row[ZoneId::from_index(0)].healthy).collect();
+    // Three requests a connection: 120 of 40 ms each second keep 4.8 workers busy, which at 40 % takes six machines; of
+    // 100 ms each 15.
+    let size = |sample: usize| healthy[sample];
+    assert!((5.5..=8.0).contains(&size(1)), "before: {healthy:?}");
+    assert_eq!(size(3), 9.0, "at its most: {healthy:?}");
+    assert!((5.5..=8.0).contains(&size(7)), "after: {healthy:?}");
+    assert!(outcome.backends.iter().all(|backend| backend.configured_nanos > 0), "all nine served");
 }

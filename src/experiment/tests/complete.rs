@@ -286,7 +286,7 @@ clients = [{ name = "web", kind = "vm", zone = "us-central1-b", arrivals = { poi
 const DEFAULTS: &str = r#"
 name = "least"
 description = ""
-clients = [{ name = "web", kind = "vm", zone = "us-central1-b", protocol = "TCP", fragmented = 0.0, destinations = 1, addresses = 200, arrivals = { poisson = { rate = 1 } }, connection = { requests = { geometric = { mean = 3.0 } }, think_time = { exponential = { mean = "200ms" } }, request_bytes = { constant = 2048 }, response_bytes = { lognormal = { median = 16384, sigma = 1.0 } } }, connect_timeout = "10s", request_timeout = "30s", retries = 0 }]
+clients = [{ name = "web", kind = "vm", zone = "us-central1-b", protocol = "TCP", fragmented = 0.0, destinations = 1, addresses = 200, arrivals = { poisson = { rate = 1 } }, connection = { requests = { geometric = { mean = 3.0 } }, think_time = { exponential = { mean = "200ms" } }, request_bytes = { constant = 2048 }, response_bytes = { lognormal = { median = 16384, sigma = 1.0 } } }, connect_timeout = "10s", request_timeout = "30s", retries = 0, retry_backoff = { base = "0s", max = "10s", factor = 2.0, jitter = 0.0 } }]
 faults = []
 operations = []
 thresholds = []

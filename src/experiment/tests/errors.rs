@@ -155,6 +155,24 @@ fn faults() {
 }
 
 #[test]
+fn groups_that_are_autoscaled_and_clients_that_are_backends() {
+    check(
+        r#"
+        size = 3 ⇒ size = 3\nautoscaling_policy = { } ¦ 28:22 ¦ has no `max_num_replicas` ¦ 10
+        size = 3 ⇒ size = 3\nautoscaling_policy = { max_num_replicas = 2 } ¦ 27:8 ¦ is 3, but the group is to have 3 to 2 ¦ within
+        size = 3 ⇒ size = 3\nautoscaling_policy = { max_num_replicas = 9, min_num_replicas = 4 } ¦ 27:8 ¦ have 4 to 9 ¦ within
+        size = 3 ⇒ size = 3\nautoscaling_policy = { max_num_replicas = 0 } ¦ 28:43 ¦ can't be 0 ¦ from 1
+        size = 3 ⇒ size = 3\nautoscaling_policy = { max_num_replicas = 9, cpu_utilization = { utilization_target = 0 } } ¦ 28:87 ¦ can't be 0 ¦ above 0.0
+        size = 3 ⇒ size = 3\nserver = { workers = "unlimited" }\nautoscaling_policy = { max_num_replicas = 9 } ¦ 29:22 ¦ follows a utilization ¦ a number of workers
+        kind = "vpn" ⇒ kind = "backend" ¦ 44:1 ¦ has no `group` ¦ "ig-a"
+        kind = "vpn" ⇒ kind = "backend"\ngroup = "ig-c" ¦ 47:9 ¦ names "ig-c", which does not exist ¦ mean `ig-a`?
+        kind = "vpn" ⇒ kind = "backend"\ngroup = "ig-a"\naddresses = 3 ¦ 48:13 ¦ has no meaning ¦ leave `addresses` out
+        kind = "vpn" ⇒ kind = "vpn"\ngroup = "ig-a" ¦ 47:9 ¦ has no meaning for a client of kind vpn ¦ kind = "backend"
+    "#,
+    );
+}
+
+#[test]
 fn names_of_things() {
     check(
         r#"

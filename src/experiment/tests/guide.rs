@@ -1,8 +1,10 @@
 //! The guide in `docs/settings.md`: its examples are right, and it leaves out no open point and no verb.
 
-use super::{POOLS, SMALL, parse, scenario};
+use super::{POOLS, SMALL, changed, parse, scenario};
+use crate::experiment::Overrides;
 use crate::experiment::control_plane::Verb;
 use crate::experiment::reader::names_of;
+use crate::experiment::trace::WrittenArrivals;
 use crate::experiment::world::FaultKind;
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
@@ -15,14 +17,33 @@ fn blocks() -> Vec<&'static str> {
 
 #[test]
 fn examples_are_accepted() {
-    let [faults, service, pools] = blocks()[..] else { panic!("three examples") };
+    let [clients, faults, service, pools] = blocks()[..] else { panic!("four examples") };
     let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
         .replace("duration = \"10m\"", "duration = \"30m\"")
         .replace("size = 2", "size = 4");
     assert_eq!(scenario(&format!("{service}{base}")).operations.len(), 9);
+    assert_eq!(scenario(&format!("{base}{clients}")).clients.len(), 3);
     let start = base.find("[[faults]]").unwrap();
     assert_eq!(scenario(&format!("{faults}{}", &base[..start])).faults.len(), 11);
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
+}
+
+#[test]
+fn every_arrival_process_has_an_example() {
+    let examples: Vec<&str> = GUIDE
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `{ ")?.split_once("` |"))
+        .map(|(example, _)| example)
+        .collect();
+    assert_eq!(examples.len(), names_of::<WrittenArrivals>().len());
+    for name in names_of::<WrittenArrivals>() {
+        let example = examples.iter().find(|example| example.starts_with(&format!("{name} = ")));
+        let text = changed("{ poisson = { rate = 20.0 } }", &format!("{{ {}", example.expect(name)));
+        match *name {
+            "trace" => assert!(super::refusal(&text, &Overrides::default()).contains("names a file")),
+            _ => drop(parse(&text).unwrap()),
+        }
+    }
 }
 
 #[test]
@@ -34,7 +55,7 @@ fn every_verb_has_an_example() {
 
 #[test]
 fn every_kind_of_fault_is_explained_and_has_an_example() {
-    let faults = blocks()[0];
+    let faults = blocks()[1];
     for kind in names_of::<FaultKind>() {
         assert!(GUIDE.contains(&format!("`{kind}`")), "{kind} is explained");
         assert!(*kind == "silent" || faults.contains(&format!("kind = \"{kind}\"")), "{kind} has an example");

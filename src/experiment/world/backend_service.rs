@@ -10,6 +10,7 @@ use super::super::control_plane::{
 use super::super::path::KeyPath;
 use super::super::problem::Problem;
 use super::super::reason::Reason;
+use super::autoscaling::AutoscalingKeys;
 use super::groups::{GroupPlan, ServerKeys, Standing, Weight, zones_of};
 use super::semantics::Semantics;
 use crate::ids::{IdVec, ZoneId};
@@ -138,6 +139,8 @@ struct BackendGroup {
     /// Keys that differ from `[server]`.
     #[serde(default)]
     server: ServerKeys,
+    /// How its size follows its utilization. Default: not at all.
+    autoscaling_policy: Option<AutoscalingKeys>,
 }
 
 fn group_size() -> Count {
@@ -232,14 +235,18 @@ impl BackendService {
         for (index, group) in self.backends.iter().enumerate() {
             let path = list().member(index);
             self.check_group(group, check, &path)?;
+            let server = group.server.clone().over(server.clone());
+            let policy = group.autoscaling_policy.as_ref();
+            let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             plans.push(GroupPlan {
                 name: group.group.as_str(),
                 place: path.clone().key("group"),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
                 size: group.size.get(),
                 added: 0,
-                server: group.server.clone().over(server.clone()),
+                server,
                 weight: group.weight.unwrap_or(Weight::ONE),
+                autoscaling: policy.transpose()?,
                 standing: Standing {
                     pool: None,
                     is_ever_served: true,

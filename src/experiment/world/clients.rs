@@ -10,8 +10,9 @@ use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
 use super::super::trace::WrittenArrivals;
 use super::backend_service::ServiceProtocol;
+use super::groups::Backends;
 use super::zone_id;
-use crate::ids::{ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
 use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::Origin;
@@ -36,6 +37,8 @@ pub(super) struct Client {
     zone: Option<String>,
     /// The region of a VM elsewhere.
     region: Option<Name>,
+    /// The group whose members call their own load balancer.
+    group: Option<String>,
     /// The protocol that it speaks. Default: TCP, or UDP where the load balancer takes nothing else.
     protocol: Option<Protocol>,
     /// The share of its UDP requests that are sent in fragments. Default: 0.0.
@@ -44,9 +47,8 @@ pub(super) struct Client {
     /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop. Default: 1.
     #[serde(default = "Client::destinations")]
     destinations: Whole<1, 1000>,
-    /// Distinct client IPs. Default: 200.
-    #[serde(default = "Client::addresses")]
-    addresses: Whole<1, 16_777_216>,
+    /// Distinct client IPs. Default: 200; of kind backend as many as there are members.
+    addresses: Option<Whole<1, 16_777_216>>,
     /// When it opens connections.
     arrivals: WrittenArrivals,
     /// What a connection carries.
@@ -69,10 +71,6 @@ pub(super) struct Client {
 }
 
 impl Client {
-    fn addresses() -> Whole<1, 16_777_216> {
-        Whole::new(200)
-    }
-
     fn destinations() -> Whole<1, 1000> {
         Whole::new(1)
     }
@@ -104,6 +102,8 @@ enum ClientKind {
     Internet,
     /// A consumer of the published service that the load balancer produces.
     PrivateServiceConnect,
+    /// The members of a group of backends: what they send to their own load balancer never leaves them (ELIG-14).
+    Backend,
 }
 
 impl ClientKind {
@@ -115,6 +115,7 @@ impl ClientKind {
             Self::Interconnect => "interconnect",
             Self::Internet => "internet",
             Self::PrivateServiceConnect => "private_service_connect",
+            Self::Backend => "backend",
         }
     }
 }
@@ -153,13 +154,18 @@ pub(super) fn clients(
     region: &str,
     zones: &IdVec<ZoneId, String>,
     front: Front,
+    backends: &Backends,
     files: &DataFiles,
 ) -> Result<Clients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
         return Err(Problem::that(list(), "is empty", "write at least one client group"));
     }
-    let total: u64 = written.iter().map(|client| u64::from(client.addresses.get())).sum();
+    let own = written.iter().enumerate();
+    let own = own.map(|(index, client)| client.own_backends(backends, &list().member(index)));
+    let own: Vec<Vec<BackendId>> = own.collect::<Result<_, _>>()?;
+    let total: u64 =
+        written.iter().zip(&own).map(|(client, own)| u64::from(client.addresses(own).get())).sum();
     if total > ADDRESSES_MAX {
         let what = format!("has {total} addresses in all");
         return Err(Problem::that(list(), what, format!("write at most {ADDRESSES_MAX}")));
@@ -169,15 +175,21 @@ pub(super) fn clients(
     let mut places: IdVec<PlaceId, Place> =
         zones.pairs().map(|(id, name)| Place { name: name.clone(), zone: Some(id) }).collect();
     let mut clients = IdVec::default();
-    for (index, client) in written.iter().enumerate() {
+    for ((index, client), own) in written.iter().enumerate().zip(own) {
         let path = list().member(index);
-        let (origin, place_name) = client.whereabouts(region, zones, front, &path)?;
+        let (origin, place_name) = match own.first() {
+            Some(member) => {
+                let zone = backends.1[*member].zone;
+                (Origin::Zone(zone), zones[zone].as_str())
+            }
+            None => client.whereabouts(region, zones, front, &path)?,
+        };
         let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
         let outside = || Place { name: place_name.to_owned(), zone: None };
         let place = known.unwrap_or_else(|| places.push(outside()));
         let protocol = client.protocol(front, &path)?;
-        let arrivals = client.arrivals(files, path.key("arrivals"))?;
-        clients.push(client.group(place, origin, protocol, arrivals));
+        let arrivals = client.arrivals(client.addresses(&own), files, path.key("arrivals"))?;
+        clients.push(client.group(place, origin, protocol, arrivals, own));
     }
     Ok((places, clients))
 }
@@ -189,6 +201,7 @@ impl Client {
         origin: Origin,
         protocol: Protocol,
         arrivals: ArrivalSpec,
+        own_backends: Vec<BackendId>,
     ) -> ClientGroup {
         ClientGroup {
             name: self.name.as_str().to_owned(),
@@ -197,7 +210,8 @@ impl Client {
             protocol,
             fragmented: self.fragmented,
             destinations: NonZeroU32::new(self.destinations.get()).unwrap_or(NonZeroU32::MIN),
-            addresses: NonZeroU32::new(self.addresses.get()).expect("its range begins with 1"),
+            addresses: self.addresses(&own_backends),
+            own_backends,
             arrivals,
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
@@ -240,10 +254,65 @@ impl Client {
         Ok(protocol)
     }
 
-    /// When it opens connections, with its trace, if it has one, in `files`.
-    fn arrivals(&self, files: &DataFiles, path: KeyPath) -> Result<ArrivalSpec, Problem> {
+    /// The members that it is, if it is a group of backends: those that the group has at first, which are in one zone.
+    fn own_backends(&self, (groups, backends): &Backends, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
+        let at = |key| path.clone().key(key);
+        let strays = [
+            ("zone", self.zone.is_some()),
+            ("region", self.region.is_some()),
+            ("addresses", self.addresses.is_some()),
+        ];
+        let stray = strays.into_iter().find(|(_, is_there)| *is_there);
+        let name = match (self.kind, &self.group, stray) {
+            (ClientKind::Backend, None, _) => return Err(Problem::missing_key(path.clone(), "group")),
+            (ClientKind::Backend, Some(_), Some((key, _))) => {
+                let what = "has no meaning for a client of kind backend";
+                return Err(Problem::that(at(key), what, format!("leave `{key}` out")));
+            }
+            (ClientKind::Backend, Some(name), None) => name,
+            (kind, Some(_), _) => {
+                let what = format!("has no meaning for a client of kind {}", kind.name());
+                return Err(Problem::that(
+                    at("group"),
+                    what,
+                    "leave `group` out, or write kind = \"backend\"",
+                ));
+            }
+            (_, None, _) => return Ok(Vec::new()),
+        };
+        let known = groups.iter().map(|group| group.name.as_str());
+        let group = groups.pairs().find(|(_, group)| group.name == *name).map(|(id, _)| id);
+        let group = group.ok_or_else(|| Problem::unknown_name(at("group"), name, "groups", known))?;
+        let members = backends.pairs().filter(|(_, spec)| spec.group == group && spec.configured);
+        let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
+        let Some((_, zone)) = members.first() else {
+            let what = format!("is {name:?}, which serves nobody");
+            return Err(Problem::that(at("group"), what, "name a group of backends that serve"));
+        };
+        if members.iter().any(|(_, other)| other != zone) {
+            let what = format!("is {name:?}, which is in several zones");
+            let help = "name a group in one zone, and write a client group for each zone";
+            return Err(Problem::that(at("group"), what, help));
+        }
+        Ok(members.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// How many client IPs there are.
+    fn addresses(&self, own_backends: &[BackendId]) -> NonZeroU32 {
+        let written = self.addresses.map_or(200, Whole::get);
+        let count = if own_backends.is_empty() { written } else { own_backends.len() as u32 };
+        NonZeroU32::new(count).expect("at least one")
+    }
+
+    /// When it opens connections from that many `addresses`, with its trace, if it has one, in `files`.
+    fn arrivals(
+        &self,
+        addresses: NonZeroU32,
+        files: &DataFiles,
+        path: KeyPath,
+    ) -> Result<ArrivalSpec, Problem> {
         if let ArrivalSpec::Closed(closed) = &self.arrivals {
-            let (population, addresses) = (closed.population.get(), self.addresses.get());
+            let (population, addresses) = (closed.population.get(), addresses.get());
             if population.div_ceil(CLIENTS_MAX) > addresses {
                 let what = format!("is {population}, too many for {addresses} addresses");
                 let help = format!(

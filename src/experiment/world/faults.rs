@@ -289,10 +289,14 @@ impl Victims<'_> {
     /// The backends running at time `at` that are such as `is_wanted` says.
     fn such(&self, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
         let running = self.history.running(at, self.draining_timeout);
-        let (_, backends) = self.backends;
+        let (groups, backends) = self.backends;
+        // An autoscaled group has members that come and go by themselves.
+        let is_there = |id: &BackendId, spec: &BackendSpec| {
+            running.contains(id) || groups[spec.group].autoscaling.is_some()
+        };
         backends
             .pairs()
-            .filter(|(id, spec)| is_wanted(spec) && running.contains(id))
+            .filter(|(id, spec)| is_wanted(spec) && is_there(id, spec))
             .map(|(id, _)| id)
             .collect()
     }

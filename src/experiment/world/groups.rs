@@ -16,7 +16,9 @@ use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
-use crate::sim::scenario::{BackendSpec, Discipline, Failures, Group, Server, SlowStart, Workers};
+use crate::sim::scenario::{
+    AutoscalingPolicy, BackendSpec, Discipline, Failures, Group, Server, SlowStart, Workers,
+};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
@@ -104,6 +106,7 @@ pub(super) struct GroupPlan<'a> {
     pub(super) added: u32,
     pub(super) server: Server,
     pub(super) weight: Weight,
+    pub(super) autoscaling: Option<AutoscalingPolicy>,
     pub(super) standing: Standing,
 }
 
@@ -130,7 +133,10 @@ pub(super) fn establish(
 ) -> Result<(Backends, Vec<Instances>), Problem> {
     let names: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
     distinct(&names, |index| plans[index].place.clone())?;
-    let ever = |plan: &GroupPlan<'_>| u64::from(plan.size) + u64::from(plan.added);
+    let ever = |plan: &GroupPlan<'_>| {
+        let most = plan.autoscaling.map_or(plan.size, |policy| policy.max_num_replicas.get());
+        u64::from(most) + u64::from(plan.added)
+    };
     let total: u64 = plans.iter().map(ever).sum();
     if total > MAX_BACKENDS as u64 {
         let what = format!("has {total} members, those included that are added later");
@@ -153,6 +159,7 @@ pub(super) fn establish(
                 name: name.clone(),
                 server: plan.server.clone(),
                 weight: plan.weight.get(),
+                autoscaling: plan.autoscaling,
             });
             for (number, zone) in (1..=ever(plan)).zip(plan.zones.iter().cycle()) {
                 ids.push(backends.push(BackendSpec {

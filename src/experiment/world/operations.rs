@@ -12,7 +12,7 @@ use super::super::reader::{read, read_tagged};
 use super::before_the_end;
 use super::groups::GroupPlan;
 use crate::ids::BackendId;
-use crate::sim::scenario::{Operation, Timing};
+use crate::sim::scenario::{Change, Operation, Timing};
 use crate::time::{SimDuration, SimTime};
 
 /// A member of `[[operations]]`, where the other keys depend on `do`.
@@ -68,11 +68,13 @@ pub(super) struct History {
 }
 
 impl History {
-    /// What `operations` do to the resources of `control_plane`.
+    /// What `operations` do to the resources of `control_plane`. Who is in a group that is autoscaled, and in which role,
+    /// is not for an operator to say.
     pub(super) fn of(
         operations: &[WrittenOperation<'_>],
         mut control_plane: ControlPlane,
         timing: &Timing,
+        is_autoscaled: impl Fn(BackendId) -> bool,
     ) -> Result<Self, Problem> {
         let times = operations.iter().map(|operation| before_the_end(operation.at, timing, &operation.path));
         times.collect::<Result<Vec<_>, _>>()?;
@@ -84,6 +86,11 @@ impl History {
             let has = |key: &str| node.get(key).is_some();
             let changes =
                 control_plane.apply(verb).map_err(|refusal| refusal.of_operation(path, *at, has))?;
+            if changes.iter().filter_map(Change::member).any(&is_autoscaled) {
+                let what = "changes the members of a group that has an autoscaling_policy";
+                let help = "leave the operation out, or the policy";
+                return Err(Problem::that(path.clone(), what, help));
+            }
             let at = SimTime::ZERO + *at;
             existing.push((at, control_plane.backends().collect()));
             Ok(Operation { at, changes })

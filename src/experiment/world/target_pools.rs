@@ -7,6 +7,7 @@ use super::super::control_plane::{Affinity, Pool, Pools, Refusal, Verb};
 use super::super::path::KeyPath;
 use super::super::problem::{Problem, choice, distinct, quoted};
 use super::super::reason::Reason;
+use super::autoscaling::AutoscalingKeys;
 use super::groups::{GroupPlan, ServerKeys, Standing, Weight, zones_of};
 use super::semantics::{PortlessFragments, Semantics};
 use crate::ids::{IdVec, ZoneId};
@@ -66,6 +67,8 @@ struct PoolInstances {
     /// Keys that differ from `[server]`.
     #[serde(default)]
     server: ServerKeys,
+    /// How their number follows their utilization. Default: not at all.
+    autoscaling_policy: Option<AutoscalingKeys>,
 }
 
 fn size() -> Whole<0, { MAX_BACKENDS as u32 }> {
@@ -159,14 +162,18 @@ pub(super) fn groups<'a>(
         };
         for (number, group) in pool.instances.iter().enumerate() {
             let path = list().member(index).key("instances").member(number);
+            let server = group.server.clone().over(server.clone());
+            let policy = group.autoscaling_policy.as_ref();
+            let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             plans.push(GroupPlan {
                 name: group.name.as_str(),
                 place: path.clone().key("name"),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
                 size: group.size.get(),
                 added: 0,
-                server: group.server.clone().over(server.clone()),
+                server,
                 weight: Weight::ONE,
+                autoscaling: policy.transpose()?,
                 standing,
             });
         }

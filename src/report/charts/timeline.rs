@@ -235,11 +235,15 @@ fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> {
     let warmup = Span { from: 0.0, to: warmup, label: String::new(), color: WARMUP };
     let faults = &results.setup.faults;
     let named = named && faults.len() <= MOST_NAMED_FAULTS;
-    let fault = faults.iter().map(|fault| Span {
-        from: at(fault.at),
-        to: fault.duration.map_or(end, |duration| at(fault.at + duration)),
-        label: if named { fault.kind.clone() } else { String::new() },
-        color: FAULT,
+    let last = SimDuration::from_nanos_f64(end * clock.seconds * 1e9);
+    let fault = faults.iter().flat_map(|fault| {
+        let windows = fault.windows(last, &results.setup.backend_service);
+        windows.into_iter().enumerate().map(move |(number, (from, to))| Span {
+            from: at(from),
+            to: to.map_or(end, at),
+            label: if named && number == 0 { fault.kind.clone() } else { String::new() },
+            color: FAULT,
+        })
     });
     let seen = std::iter::once(warmup).chain(fault).filter(|span| span.from < end && span.to > start);
     let clipped = seen.map(|span| Span { from: span.from.max(start), to: span.to.min(end), ..span });
@@ -257,9 +261,20 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
         .iter()
         .take(MOST_NAMED_FAULTS)
         .map(|fault| {
+            let name = format!("{} {}", fault.kind, fault.target.words());
             let time = |time: SimDuration| Unit::Number.text(clock.at(time.as_secs_f64()));
-            let end = fault.duration.map_or("end".to_owned(), |duration| time(fault.at + duration));
-            format!("{} {} {}–{end} {}", fault.kind, fault.target, time(fault.at), clock.unit)
+            let last = SimDuration::from_nanos_f64(clock.range.1 * clock.seconds * 1e9);
+            let windows = fault.windows(last, &results.setup.backend_service);
+            match windows.as_slice() {
+                [] => format!("{name} at random times, not shaded"),
+                [(from, to)] => {
+                    format!("{name} {}–{} {}", time(*from), to.map_or("end".to_owned(), time), clock.unit)
+                }
+                [(from, _), .., (_, to)] => {
+                    let end = to.map_or("end".to_owned(), time);
+                    format!("{name} flapping {}–{end} {}", time(*from), clock.unit)
+                }
+            }
         })
         .collect();
     if clock.bin > 1 {

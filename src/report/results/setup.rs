@@ -28,6 +28,34 @@ pub struct Setup {
     pub simulation: Simulation,
     /// What broke, in file order.
     pub faults: Vec<Fault>,
+    /// The backends' part.
+    pub backend_service: BackendService,
+}
+
+/// The backends' part.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct BackendService {
+    /// The groups in file order.
+    pub backends: Vec<Group>,
+}
+
+/// A group of backends.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Group {
+    /// Its name.
+    pub group: String,
+    /// Its zone, if it has one only.
+    pub zone: String,
+    /// How many members it has at first.
+    pub size: usize,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self { group: String::new(), zone: String::new(), size: 4 }
+    }
 }
 
 /// The region's part.
@@ -56,16 +84,97 @@ pub struct Simulation {
 /// When something broke, and what.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Fault {
-    /// When it began.
-    pub at: SimDuration,
+    /// When it began; nothing if that was random.
+    pub at: Option<SimDuration>,
     /// How long it lasted; nothing if it lasted to the end.
     pub duration: Option<SimDuration>,
     /// How it broke.
-    #[serde(default)]
+    #[serde(default = "silent")]
     pub kind: String,
-    /// What broke, in words.
-    #[serde(default, deserialize_with = "words")]
-    pub target: String,
+    /// What broke.
+    #[serde(default)]
+    pub target: Target,
+    /// When it came and went again, if it did.
+    pub flapping: Option<Flapping>,
+    /// How many restarted at a time, from the end of one batch to the next, and how long each took.
+    batch: Option<usize>,
+    pause: Option<SimDuration>,
+    grace: Option<SimDuration>,
+    restart: Option<SimDuration>,
+}
+
+fn silent() -> String {
+    "silent".to_owned()
+}
+
+/// How something comes and goes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Flapping {
+    /// From one beginning to the next.
+    pub period: SimDuration,
+    /// How long it lasts each time.
+    pub active: SimDuration,
+}
+
+/// What broke.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Target {
+    zone: String,
+    group: String,
+    backends: Vec<String>,
+    link: Vec<String>,
+    fraction: Option<f64>,
+}
+
+impl Target {
+    /// In words: `us-central1-a (50 %)`.
+    pub fn words(&self) -> String {
+        let names = [self.zone.clone(), self.group.clone(), self.backends.join(", "), self.link.join("–")];
+        let share = self.fraction.map(|fraction| format!("({})", Unit::Percent.text(fraction)));
+        let words: Vec<String> = names.into_iter().chain(share).filter(|word| !word.is_empty()).collect();
+        words.join(" ")
+    }
+
+    /// How many backends it means.
+    fn count(&self, service: &BackendService) -> usize {
+        let groups = service.backends.iter();
+        let meant = groups.filter(|group| {
+            (!self.zone.is_empty() && group.zone == self.zone)
+                || (!self.group.is_empty() && group.group == self.group)
+        });
+        let count = self.backends.len() + meant.map(|group| group.size).sum::<usize>();
+        (count as f64 * self.fraction.unwrap_or(1.0)).round() as usize
+    }
+}
+
+impl Fault {
+    /// From when to when it was on, up to `end`; an end that is missing is that of the run. Nothing if the times were
+    /// random.
+    pub fn windows(
+        &self,
+        end: SimDuration,
+        service: &BackendService,
+    ) -> Vec<(SimDuration, Option<SimDuration>)> {
+        let Some(at) = self.at else { return Vec::new() };
+        if self.kind == "rolling_restart" {
+            let [pause, grace] = [self.pause, self.grace].map(Option::unwrap_or_default);
+            let batch = grace + self.restart.unwrap_or(SimDuration::from_secs(30));
+            let batches = self.target.count(service).div_ceil(self.batch.unwrap_or(1).max(1)).max(1) as u64;
+            return vec![(at, Some(at + batch * batches + pause * (batches - 1)))];
+        }
+        let over = self.duration.map(|duration| at + duration);
+        let Some(Flapping { period, active }) = self.flapping.filter(|flapping| !flapping.period.is_zero())
+        else {
+            return vec![(at, over)];
+        };
+        let last = over.map_or(end, |over| over.min(end));
+        let starts = std::iter::successors(Some(at), |start| Some(*start + period));
+        starts
+            .take_while(|start| *start < last)
+            .map(|start| (start, Some((start + active).min(last))))
+            .collect()
+    }
 }
 
 impl Setup {
@@ -84,24 +193,6 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SimDuration>, D
         return Ok(None);
     }
     text.parse().map(Some).map_err(D::Error::custom)
-}
-
-/// The words for a target: `us-central1-a (50 %)`.
-fn words<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Target {
-        zone: String,
-        group: String,
-        backends: Vec<String>,
-        link: Vec<String>,
-        fraction: Option<f64>,
-    }
-    let target = Target::deserialize(from)?;
-    let names = [target.zone, target.group, target.backends.join(", "), target.link.join("–")];
-    let share = target.fraction.map(|fraction| format!("({})", Unit::Percent.text(fraction)));
-    let words: Vec<String> = names.into_iter().chain(share).filter(|word| !word.is_empty()).collect();
-    Ok(words.join(" "))
 }
 
 /// The text of the file `path`, or nothing if there is no such file.
@@ -134,13 +225,45 @@ mod tests {
             at = "90s"
             target = { backends = ["ig-a-1", "ig-a-2"] }
             kind = "refuse"
+            [[faults]]
+            target = { link = ["us-central1-a", "us-central1-b"] }
+            kind = "link_loss"
+            random = { time_between = { constant = "1m" }, duration = { constant = "1s" } }
+            [[faults]]
+            at = "1m"
+            duration = "50s"
+            target = { zone = "us-central1-a" }
+            flapping = { period = "20s", active = "15s" }
+            [[faults]]
+            at = "5m"
+            target = { group = "ig-a" }
+            kind = "rolling_restart"
+            batch = 2
+            pause = "10s"
+            grace = "5s"
+            [backend_service]
+            backends = [{ group = "ig-a", zone = "us-central1-a", size = 3 }]
             "#,
         )
         .unwrap();
         assert_eq!(setup.simulation.warmup, None);
         assert_eq!(setup.simulation.duration, Some(SimDuration::from_secs(1800)));
-        let targets: Vec<_> = setup.faults.iter().map(|fault| fault.target.as_str()).collect();
-        assert_eq!(targets, ["us-central1-a (50 %)", "ig-a-1, ig-a-2"]);
+        let targets: Vec<_> = setup.faults.iter().map(|fault| fault.target.words()).collect();
+        let link = "us-central1-a–us-central1-b";
+        assert_eq!(targets, ["us-central1-a (50 %)", "ig-a-1, ig-a-2", link, "us-central1-a", "ig-a"]);
+        let secs = SimDuration::from_secs;
+        let windows = setup.faults.iter().map(|fault| fault.windows(secs(1800), &setup.backend_service));
+        let to = |from, to| (secs(from), Some(secs(to)));
+        assert_eq!(
+            windows.collect::<Vec<_>>(),
+            [
+                vec![to(600, 900)],
+                vec![(secs(90), None)],
+                vec![],
+                vec![to(60, 75), to(80, 95), to(100, 110)],
+                vec![to(300, 380)],
+            ]
+        );
         assert_eq!(setup.faults[1].duration, None);
     }
 }

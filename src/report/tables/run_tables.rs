@@ -198,7 +198,7 @@ const BACKENDS: Kind<BackendRow> = Kind {
         let of_backends = run.outcome.backends.pairs().map(|(backend, outcome)| BackendRow {
             backend: Some(backend),
             traffic: outcome.traffic,
-            load_multiple: multiples.as_ref().map(|multiples| multiples[backend]),
+            load_multiple: multiples.as_ref().and_then(|multiples| multiples[backend]),
         });
         let nowhere = BackendRow { backend: None, traffic: run.outcome.nowhere, load_multiple: None };
         of_backends.chain((nowhere.traffic.connections > 0).then_some(nowhere)).collect()

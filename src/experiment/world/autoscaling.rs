@@ -1,0 +1,88 @@
+//! `autoscaling_policy` of a group: a managed instance group that follows its utilization.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use super::super::bounded::{Span, Whole};
+use super::super::path::KeyPath;
+use super::super::problem::Problem;
+use crate::lb::MAX_BACKENDS;
+use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
+use crate::time::SimDuration;
+
+/// A number of members.
+type Members = Whole<1, { MAX_BACKENDS as u32 }>;
+
+/// `autoscaling_policy`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AutoscalingKeys {
+    /// The least members. Default: the group's size.
+    min_num_replicas: Option<Members>,
+    /// The most members.
+    max_num_replicas: Members,
+    /// Default: a target of 0.6.
+    #[serde(default)]
+    cpu_utilization: CpuUtilization,
+    /// How long a new member's utilization does not count. Default: 60 s.
+    #[serde(default = "minute")]
+    cool_down_period: SimDuration,
+    /// From the order of a member to its serving. Default: 60 s.
+    #[serde(default = "minute")]
+    boot_time: SimDuration,
+    /// From one look at the members to the next. Default: 10 s.
+    #[serde(default = "ten_seconds")]
+    evaluation_interval: Span,
+    /// How long a group must have been too large before members are removed. Default: 10 min.
+    #[serde(default = "ten_minutes")]
+    stabilization_period: SimDuration,
+}
+
+fn minute() -> SimDuration {
+    SimDuration::from_secs(60)
+}
+
+fn ten_seconds() -> Span {
+    Span::from_secs(10)
+}
+
+fn ten_minutes() -> SimDuration {
+    SimDuration::from_secs(600)
+}
+
+impl AutoscalingKeys {
+    /// The policy of a group of `size` members at first with `workers` each, which stands at `group`.
+    pub(super) fn policy(
+        &self,
+        size: u32,
+        workers: Workers,
+        group: &KeyPath,
+    ) -> Result<AutoscalingPolicy, Problem> {
+        let place = group.clone().key("autoscaling_policy");
+        let (least, most) = (self.min_num_replicas.map_or(size, Whole::get), self.max_num_replicas.get());
+        if size < least || size > most {
+            let what = format!("is {size}, but the group is to have {least} to {most} members");
+            let help = "write a size within min_num_replicas and max_num_replicas";
+            return Err(Problem::that(group.clone().key("size"), what, help));
+        }
+        if workers == Workers::Unlimited {
+            let what = "follows a utilization, which unlimited workers do not have";
+            return Err(Problem::that(place, what, "write a number of workers in [server]"));
+        }
+        if self.cpu_utilization.utilization_target.value() <= 0.0 {
+            let path = place.key("cpu_utilization").key("utilization_target");
+            return Err(Problem::that(path, "can't be 0", "write a share above 0.0, such as 0.6"));
+        }
+        let number = |count| NonZeroU32::new(count).expect("at least one member");
+        Ok(AutoscalingPolicy {
+            min_num_replicas: number(least),
+            max_num_replicas: number(most),
+            cpu_utilization: self.cpu_utilization,
+            cool_down_period: self.cool_down_period,
+            boot_time: self.boot_time,
+            evaluation_interval: self.evaluation_interval.get(),
+            stabilization_period: self.stabilization_period,
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! Managed instance groups that follow the mean utilization of their members, over all of their zones at once.
+//!
+//! At fixed intervals the autoscaler takes the utilization of the members that are past their cool-down period, and
+//! recommends as many members as would bring it to the target. It adds members at once, each of which serves after its
+//! boot time; it removes members only when the highest recommendation of the stabilization period is below their number.
+
+use std::collections::VecDeque;
+
+use super::event::{BackendStep, Event};
+use super::scenario::{AutoscalingPolicy, Change, Scenario};
+use super::simulation::Simulation;
+use super::station::Station;
+use crate::ids::{BackendId, GroupId, IdVec};
+use crate::time::{SimDuration, SimTime};
+
+/// The autoscaler of one group.
+#[derive(Debug)]
+pub(super) struct Autoscaler {
+    policy: AutoscalingPolicy,
+    members: Vec<Member>,
+    /// What was recommended within the stabilization period, and when.
+    recommended: VecDeque<(SimTime, u32)>,
+}
+
+/// An instance that is, or may be, in the group, in the order of their numbers.
+#[derive(Debug)]
+struct Member {
+    backend: BackendId,
+    state: MemberState,
+    /// The worker time, in nanoseconds, that it had given when it was last looked at.
+    busy_nanos: u128,
+}
+
+/// Whether an instance is in the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MemberState {
+    Absent,
+    /// It was ordered, and does not serve yet.
+    Booting,
+    /// It serves; from this time on its utilization counts.
+    Present(SimTime),
+}
+
+impl Autoscaler {
+    /// The autoscaler of `group`, if it has one.
+    pub(super) fn of(scenario: &Scenario, group: GroupId) -> Option<Self> {
+        let policy = scenario.groups[group].autoscaling?;
+        let members = scenario.backends.pairs().filter(|(_, spec)| spec.group == group);
+        let member = |(backend, spec): (BackendId, &super::scenario::BackendSpec)| Member {
+            backend,
+            state: if spec.configured { MemberState::Present(SimTime::ZERO) } else { MemberState::Absent },
+            busy_nanos: 0,
+        };
+        Some(Self { policy, members: members.map(member).collect(), recommended: VecDeque::new() })
+    }
+
+    /// From one evaluation to the next.
+    pub(super) fn interval(&self) -> SimDuration {
+        self.policy.evaluation_interval
+    }
+
+    /// How many members there should be now.
+    fn recommend(&mut self, now: SimTime, stations: &mut IdVec<BackendId, Station>) -> u32 {
+        let (mut busy, mut counted) = (0.0, 0_u32);
+        for member in &mut self.members {
+            let Some(nanos) = stations[member.backend].busy_nanos(now) else { continue };
+            let used = (nanos - std::mem::replace(&mut member.busy_nanos, nanos)) as f64;
+            if matches!(member.state, MemberState::Present(counts_from) if counts_from <= now) {
+                let workers = stations[member.backend].workers().map_or(1.0, f64::from);
+                busy += used / (workers * self.policy.evaluation_interval.as_nanos() as f64);
+                counted += 1;
+            }
+        }
+        // The least bit more than a whole number is rounding.
+        let needed = (busy / self.policy.cpu_utilization.utilization_target.value() - 1e-9).ceil() as u32;
+        let size = if counted == 0 { self.size() } else { needed };
+        let recommended = size.clamp(self.policy.min_num_replicas.get(), self.policy.max_num_replicas.get());
+        let since = self.policy.stabilization_period;
+        self.recommended.retain(|(time, _)| *time + since > now);
+        self.recommended.push_back((now, recommended));
+        recommended
+    }
+
+    /// Members that serve or will.
+    fn size(&self) -> u32 {
+        self.members.iter().filter(|member| member.state != MemberState::Absent).count() as u32
+    }
+
+    /// Looks at the members' utilization; gives whom it orders, and whom it removes.
+    fn evaluate(
+        &mut self,
+        now: SimTime,
+        stations: &mut IdVec<BackendId, Station>,
+    ) -> (Vec<BackendId>, Vec<BackendId>) {
+        let recommended = self.recommend(now, stations);
+        let size = self.size();
+        let highest = self.recommended.iter().map(|(_, count)| *count).max().unwrap_or(size);
+        let (mut ordered, mut removed) = (Vec::new(), Vec::new());
+        let absent = self.members.iter_mut().filter(|member| member.state == MemberState::Absent);
+        for member in absent.take(recommended.saturating_sub(size) as usize) {
+            member.state = MemberState::Booting;
+            ordered.push(member.backend);
+        }
+        let present =
+            self.members.iter_mut().rev().filter(|member| matches!(member.state, MemberState::Present(_)));
+        for member in present.take(size.saturating_sub(highest) as usize) {
+            member.state = MemberState::Absent;
+            removed.push(member.backend);
+        }
+        (ordered, removed)
+    }
+
+    /// `backend` serves from now on, if it is one of its members.
+    fn booted(&mut self, now: SimTime, backend: BackendId) {
+        let cool_down = self.policy.cool_down_period;
+        for member in self.members.iter_mut().filter(|member| member.backend == backend) {
+            member.state = MemberState::Present(now + cool_down);
+        }
+    }
+}
+
+impl Simulation<'_> {
+    /// Every autoscaler plans its first evaluation.
+    pub(super) fn plan_autoscaling(&mut self) {
+        for (number, autoscaler) in (0..).zip(&self.autoscalers) {
+            self.queue.push(SimTime::ZERO + autoscaler.interval(), Event::Autoscale { number });
+        }
+    }
+
+    /// Autoscaler `number` looks at its group.
+    pub(super) fn autoscale(&mut self, now: SimTime, number: u32) {
+        let autoscaler = &mut self.autoscalers[number as usize];
+        let (ordered, removed) = autoscaler.evaluate(now, &mut self.stations);
+        let (next, boot_time) = (now + autoscaler.interval(), autoscaler.policy.boot_time);
+        for backend in ordered {
+            self.queue.push(now + boot_time, Event::Backend { backend, step: BackendStep::Boots });
+        }
+        let changes: Vec<Change> = removed.into_iter().map(Change::Remove).collect();
+        self.change(now, &changes);
+        self.queue.push(next, Event::Autoscale { number });
+    }
+
+    /// An instance that an autoscaler has ordered begins to serve: a new machine, to which no old connection is known.
+    pub(super) fn boots(&mut self, now: SimTime, backend: BackendId) {
+        self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(now, backend));
+        self.machines[backend].replace(now);
+        self.went_down(now, backend);
+        self.change(now, &[Change::Add(backend)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Id;
+    use crate::lb::ratio::Ratio;
+    use crate::sim::scenario::{CpuUtilization, Server};
+    use crate::sim::station::Job;
+    use std::num::NonZeroU32;
+
+    fn secs(secs: u64) -> SimDuration {
+        SimDuration::from_secs(secs)
+    }
+
+    fn at(seconds: u64) -> SimTime {
+        SimTime::ZERO + secs(seconds)
+    }
+
+    /// A group of two of at most six members, of which one is busy throughout.
+    fn half_busy() -> (Autoscaler, IdVec<BackendId, Station>) {
+        let server =
+            Server { workers: crate::sim::scenario::Workers::Limited(NonZeroU32::MIN), ..Server::default() };
+        let mut stations: IdVec<BackendId, Station> = (0..6).map(|_| Station::new(&server)).collect();
+        let first = BackendId::from_index(0);
+        let _started = stations[first].admit(SimTime::ZERO, Job::Request(crate::ids::FlowId::from_index(0)));
+        let member = |index: usize| Member {
+            backend: BackendId::from_index(index),
+            state: if index < 2 { MemberState::Present(SimTime::ZERO) } else { MemberState::Absent },
+            busy_nanos: 0,
+        };
+        let policy = AutoscalingPolicy {
+            min_num_replicas: NonZeroU32::MIN,
+            max_num_replicas: NonZeroU32::new(6).unwrap(),
+            cpu_utilization: CpuUtilization { utilization_target: Ratio::new(0.3).unwrap() },
+            cool_down_period: secs(60),
+            boot_time: secs(30),
+            evaluation_interval: secs(10),
+            stabilization_period: secs(60),
+        };
+        let members = (0..6).map(member).collect();
+        (Autoscaler { policy, members, recommended: VecDeque::new() }, stations)
+    }
+
+    #[test]
+    fn it_orders_what_the_target_needs_once_and_removes_only_after_the_stabilization_period() {
+        let (mut autoscaler, mut stations) = half_busy();
+        // One busy member of two: 1 / 0.3 is more than three, so four are needed.
+        let (ordered, removed) = autoscaler.evaluate(at(10), &mut stations);
+        assert_eq!((ordered.as_slice(), removed.len()), (&[2, 3].map(BackendId::from_index)[..], 0));
+        // Those that boot are not ordered again.
+        for time in [20, 30, 40] {
+            assert_eq!(autoscaler.evaluate(at(time), &mut stations), (vec![], vec![]), "at {time} s");
+        }
+        ordered.iter().for_each(|backend| autoscaler.booted(at(40), *backend));
+        // The first member is idle from 45 s on, but at 40 s four were needed.
+        let _none = stations[BackendId::from_index(0)].take_next(at(45), |_| true);
+        for time in [50, 60, 70, 80, 90] {
+            assert_eq!(autoscaler.evaluate(at(time), &mut stations), (vec![], vec![]), "at {time} s");
+        }
+        // The highest recommendation of the last minute is that of 50 s: half of an interval, for which two are enough.
+        let (ordered, removed) = autoscaler.evaluate(at(100), &mut stations);
+        assert_eq!((ordered.len(), removed.as_slice()), (0, &[3, 2].map(BackendId::from_index)[..]));
+    }
+}
