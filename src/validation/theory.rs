@@ -36,6 +36,13 @@ pub(super) fn pollaczek_khinchine(rate: f64, service: &Law) -> f64 {
     rate * service.second_moment / (2.0 * (1.0 - rate * service.mean))
 }
 
+/// The mean wait in D/M/1: `service σ / (1 - σ)`, where σ is the share of arrivals that wait, the solution below 1 of
+/// `σ = exp(-(1 - σ) / (rate service))` (Kleinrock I, section 6.4).
+pub(super) fn dm1_wait(rate: f64, service: f64) -> f64 {
+    let waiting = (0..1000).fold(0.0, |share, _| libm::exp((share - 1.0) / (rate * service)));
+    service * waiting / (1.0 - waiting)
+}
+
 /// How much longer a job takes on average in M/G/1 with processor sharing than alone, whatever the law (Kleinrock,
 /// Queueing Systems II, section 4.4).
 pub(super) fn sharing_wait(rate: f64, service: f64) -> f64 {
@@ -72,23 +79,26 @@ pub(super) fn fewer_up(needed: u32, count: u32, up: f64) -> f64 {
     sum
 }
 
-/// A health check with one prober at a random phase: seconds between probes, until a timeout, for a probe's way there and
-/// back, and how many results in a row count (HCK-10).
+/// A health check at random phases: seconds between probes, until a timeout, for a probe's way there and back, and how many
+/// results in a row count (HCK-10).
 ///
 /// A probe finds the backend as it is half a round trip after its start. The first probe to find it changed does so half
-/// an interval after the change on average.
+/// an interval after the change on average. Of several probers with phases of their own one decides, the k-th of n to
+/// find it changed, which does so k / (n + 1) intervals after it on average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Checking {
     pub(super) interval: f64,
     pub(super) timeout: f64,
     pub(super) threshold: u32,
     pub(super) round_trip: f64,
+    /// Intervals until the prober that decides finds the change, on average.
+    pub(super) phase: f64,
 }
 
 impl Checking {
     /// From the change to the start of the probe whose result decides.
     fn last_start(self) -> f64 {
-        self.interval * (0.5 + f64::from(self.threshold - 1)) - self.round_trip / 2.0
+        self.interval * (self.phase + f64::from(self.threshold - 1)) - self.round_trip / 2.0
     }
 
     /// From a silent death to the verdict: the last probe times out.
@@ -170,6 +180,8 @@ mod tests {
         assert_near(sharing_wait(70.0, 0.01), 0.07 / 3.0, 1e-12);
         // M/D/1 waits half as long.
         assert_near(pollaczek_khinchine(70.0, &Law::constant(0.01)), 0.07 / 6.0, 1e-12);
+        // Where arrivals are even, σ = exp(-2 (1 - σ)) = 0.2032 at half load.
+        assert_near(dm1_wait(0.5, 1.0), 0.2032 / 0.7968, 1e-4);
         // Without a queue M/M/c/K is Erlang B; M/M/1/K loses (1 - rho) rho^K / (1 - rho^(K + 1)).
         assert_near(mmck_loss(5, 0, 3.0), erlang_b(5, 3.0), 1e-12);
         assert_near(mmck_loss(1, 2, 0.5), 0.5 * 0.125 / (1.0 - 0.0625), 1e-12);
@@ -191,7 +203,7 @@ mod tests {
 
     #[test]
     fn detection_takes_what_hck_10_says() {
-        let checking = Checking { interval: 5.0, timeout: 5.0, threshold: 2, round_trip: 0.0 };
+        let checking = Checking { interval: 5.0, timeout: 5.0, threshold: 2, round_trip: 0.0, phase: 0.5 };
         // The middle of (10, 15] and of (5, 10].
         assert_near(checking.silence(), 12.5, 1e-12);
         assert_near(checking.answer(), 7.5, 1e-12);

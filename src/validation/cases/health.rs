@@ -105,7 +105,9 @@ pub(in super::super) fn detection() -> Vec<Case> {
         timeout,
         threshold,
         round_trip: 0.01,
+        phase: 0.5,
     };
+    let [first, last] = [0.25, 0.75].map(|phase| Checking { phase, ..checking(5.0, 5.0, 2) });
     let mut cases = vec![
         delay(51, "Silent death, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Silence),
         delay(52, "Refusal, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Refusal),
@@ -114,6 +116,11 @@ pub(in super::super) fn detection() -> Vec<Case> {
         delay(55, "Refusal, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Refusal),
         delay(56, "Recovery, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Recovery),
     ];
+    cases.extend([
+        voted(57, "Silent death, any of three probers", "any", last, Change::Silence),
+        voted(58, "Recovery, any of three probers", "any", first, Change::Recovery),
+        voted(59, "Refusal, most of three probers", "majority", checking(5.0, 5.0, 2), Change::Refusal),
+    ]);
     let windows = [
         ("One of five dies silently, probes of 8 s × 3", "One of five refuses, probes of 8 s × 3", 8.0, 3),
         ("One of five dies silently, probes of 5 s × 2", "One of five refuses, probes of 5 s × 2", 5.0, 2),
@@ -141,6 +148,14 @@ fn keys(checking: Checking, initial_state: &str) -> String {
         "check_interval = \"{interval}s\", timeout = \"{timeout}s\", healthy_threshold = {threshold}, \
          unhealthy_threshold = {threshold}, initial_state = \"{initial_state}\""
     )
+}
+
+/// The same with three probers, of which any that holds a backend healthy, or most, decide.
+fn voted(seed: u32, name: &'static str, verdict: &str, checking: Checking, change: Change) -> Case {
+    let mut case = delay(seed, name, checking, change);
+    let probers = format!("health_check = {{ probers = {{ count = 3, verdict = \"{verdict}\" }}, ");
+    case.text = case.text.replace("health_check = { ", &probers);
+    case
 }
 
 /// From the change of 50 backends to when the load balancer knows, by how long it holds them unhealthy.

@@ -30,6 +30,7 @@ pub(in super::super) fn queues() -> Vec<Case> {
         mmck(),
         erlang_loss(),
         pollaczek_khinchine(21, "M/G/1, lognormal service", 60.0, &Law::lognormal(0.006, 1.0), 0.12),
+        dm1(),
         pollaczek_khinchine(22, "M/D/1", 80.0, &Law::constant(SERVICE), 0.03),
         splitting(),
         closed(),
@@ -49,7 +50,25 @@ fn mmc() -> Case {
     let rate = 320.0;
     let world =
         World { duration: 400, ..World::new(12, poisson(rate), server(4, &Law::exponential(SERVICE), "")) };
-    world.case("M/M/4", "Kleinrock I, 3.5", waits(theory::mmc_wait(4, rate, SERVICE), rate, 0.05))
+    let mut checks = waits(theory::mmc_wait(4, rate, SERVICE), rate, 0.05);
+    checks.push(busy(rate * SERVICE / 4.0));
+    world.case("M/M/4", "Kleinrock I, 3.5", checks)
+}
+
+/// A check of the mean share of busy workers.
+fn busy(share: f64) -> Check {
+    check("share of busy workers", share, 0.01, |outcome| {
+        let shares = outcome.backends.iter().map(|backend| backend.utilization.unwrap_or(0.0));
+        Part { part: shares.sum(), whole: outcome.backends.len() as f64 }
+    })
+}
+
+/// Arrivals at even distances.
+fn dm1() -> Case {
+    let rate = 80.0;
+    let arrivals = format!("{{ deterministic = {{ rate = {rate:?} }} }}");
+    let world = World::new(19, arrivals, server(1, &Law::exponential(SERVICE), ""));
+    world.case("D/M/1", "Kleinrock I, 6.4", waits(theory::dm1_wait(rate, SERVICE), rate, 0.04))
 }
 
 fn mmck() -> Case {
@@ -60,7 +79,10 @@ fn mmck() -> Case {
     world.case(
         "M/M/2/5",
         "Kleinrock I, 3.7",
-        vec![check("share of lost requests", loss, 0.03, failed(FailureCause::QueueFull))],
+        vec![
+            check("share of lost requests", loss, 0.03, failed(FailureCause::QueueFull)),
+            busy(rate * SERVICE * (1.0 - loss) / 2.0),
+        ],
     )
 }
 
@@ -167,6 +189,8 @@ pub(in super::super) fn sharing() -> Vec<Case> {
         shared(33, "M/G/1, processor sharing, Pareto work", 120.0, &Law::pareto(0.002, 1.5, 1.0), 0.1),
         shared_by_four(),
         little(),
+        little_amid_failures(36, "A station that fails, and clients that give up", ""),
+        little_amid_failures(37, "A station that fails, processor sharing", SHARING),
     ]
 }
 
@@ -184,7 +208,9 @@ fn shared_by_four() -> Case {
     let law = Law::exponential(SERVICE);
     let world = World { duration: 400, ..World::new(34, poisson(rate), server(4, &law, SHARING)) };
     let exact = theory::mmc_wait(4, rate, SERVICE);
-    world.case("M/M/4, processor sharing", "birth and death; Kleinrock I, 3.5", waits(exact, rate, 0.05))
+    let mut checks = waits(exact, rate, 0.05);
+    checks.push(busy(rate * SERVICE / 4.0));
+    world.case("M/M/4, processor sharing", "birth and death; Kleinrock I, 3.5", checks)
 }
 
 /// Little's law at stations of both disciplines, which probes load too.
@@ -225,4 +251,29 @@ fn little() -> Case {
     });
     let checks = checks.collect();
     world.case("Four stations with probes in their queues", "Little 1961", checks)
+}
+
+/// Little's law where jobs are given up, and where a failure drops those that are there. Of the connections those count that
+/// the backend did not refuse.
+fn little_amid_failures(seed: u32, name: &'static str, discipline: &str) -> Case {
+    let law = Law::exponential(SERVICE);
+    let failures = format!(
+        "failures = {{ time_to_failure = {}, time_to_repair = {}, mode = \"refuse\" }}",
+        Law::exponential(1.0).toml,
+        Law::exponential(0.1).toml
+    );
+    let world = World {
+        client: "request_timeout = \"100ms\"".to_owned(),
+        ..World::new(seed, poisson(90.0), format!("{}, {failures}", server(1, &law, discipline)))
+    };
+    let seconds = f64::from(world.duration);
+    let ratio = move |outcome: &Outcome| {
+        let backend = &outcome.backends[BackendId::from_index(0)];
+        let jobs = outcome.started - outcome.failed(FailureCause::Refused);
+        Part {
+            part: backend.mean_queue_length.unwrap_or(0.0) * seconds,
+            whole: backend.mean_wait.unwrap_or(0.0) / 1e9 * jobs as f64,
+        }
+    };
+    world.case(name, "Little 1961", vec![check("L / λW", 1.0, 0.005, ratio)])
 }
