@@ -36,6 +36,8 @@ pub enum Purpose {
     ProbeTrips,
     /// Which backends a fault strikes.
     FaultTargets,
+    /// Which replications a bootstrap draws.
+    Resampling,
 }
 
 /// The root of all randomness of one run.
