@@ -4,6 +4,7 @@ mod compare;
 mod console;
 mod explain;
 mod plot;
+mod recommend;
 mod run;
 mod table;
 
@@ -56,6 +57,7 @@ Examples:
   zonesim run my.toml --set simulation.duration=10m --dry-run
   zonesim explain my.toml --down ig-a-1,ig-a-2   which backends each client may reach, and why
   zonesim compare results/my                     which arm is better, by how much, and how sure that is
+  zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
   zonesim plot results/my                        draw the charts again";
 
 /// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
@@ -85,6 +87,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Compare the cells of a results folder, replication by replication.
     Compare(compare::CompareArgs),
+    /// Find the cell of a results folder that is best and keeps to limits with confidence.
+    Recommend(recommend::RecommendArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
 }
@@ -131,6 +135,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &console),
         Command::Explain(args) => explain::explain(&args, &console),
         Command::Compare(args) => compare::compare(&args, &console),
+        Command::Recommend(args) => recommend::recommend(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
     };
     match status {

@@ -9,6 +9,8 @@ pub mod journal;
 pub mod manifest;
 mod number;
 pub mod observed;
+pub mod policies;
+pub mod recommend;
 pub mod record;
 pub mod results;
 pub mod tables;

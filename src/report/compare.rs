@@ -15,6 +15,7 @@ use super::observed::{Observed, QuestionError};
 use crate::stats::holm;
 use baseline::Baseline;
 pub use best::Best;
+pub(super) use effect::draws;
 pub use effect::{BOOTSTRAP_SEED, Effect};
 
 /// The probability that any difference at all is found where there is none.

@@ -37,6 +37,11 @@ impl Paired {
         Self { baseline, other }
     }
 
+    /// One sample against nothing: its own value, with the same tests and intervals.
+    pub fn alone(sample: Sample) -> Self {
+        Self { baseline: Sample::values(vec![0.0; sample.len()]), other: sample }
+    }
+
     /// How many pairs.
     pub fn len(&self) -> usize {
         self.baseline.len()

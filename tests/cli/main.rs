@@ -2,6 +2,7 @@
 
 mod compare;
 mod explain;
+mod recommend;
 mod run;
 mod usage;
 

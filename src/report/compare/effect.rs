@@ -9,6 +9,13 @@ use crate::stats::{Estimate, Judged, Paired};
 /// The seed of every bootstrap, so that the same results give the same answer.
 pub const BOOTSTRAP_SEED: u64 = 1;
 
+/// Draws for the bootstrap called `stream`: whole numbers below the argument, the same on every machine.
+pub(in crate::report) fn draws(stream: &str) -> impl FnMut(usize) -> usize {
+    let mut rng = RunSeed::new(BOOTSTRAP_SEED, 0).stream(Purpose::Resampling, stream).generator();
+    // The high half of a product.
+    move |below| ((u128::from(rng.next_u64()) * below as u128) >> 64) as usize
+}
+
 /// A difference between two cells, other minus baseline, in the metric's unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
@@ -43,10 +50,7 @@ impl Effect {
         let estimate = test.difference;
         let p = estimate.p_value(0.0)?;
         let ends = estimate.ends(FAMILY_ERROR)?;
-        let mut rng = RunSeed::new(BOOTSTRAP_SEED, 0).stream(Purpose::Resampling, stream).generator();
-        // The high half of a product: a whole number below `below`, the same on every machine.
-        let draw = |below: usize| ((u128::from(rng.next_u64()) * below as u128) >> 64) as usize;
-        let bootstrap = || paired.bootstrap_interval(FAMILY_ERROR, draw);
+        let bootstrap = || paired.bootstrap_interval(FAMILY_ERROR, draws(stream));
         Some(Self {
             difference: estimate.value,
             ends,
