@@ -2,6 +2,7 @@
 
 mod compare;
 mod console;
+mod expect;
 mod explain;
 mod plot;
 mod recommend;
@@ -56,6 +57,7 @@ Examples:
   zonesim run my.toml --jobs 2                   run every arm of an experiment
   zonesim run my.toml --set simulation.duration=10m --dry-run
   zonesim explain my.toml --down ig-a-1,ig-a-2   which backends each client may reach, and why
+  zonesim expect my.toml                         what the rules alone say of every state of health
   zonesim compare results/my                     which arm is better, by how much, and how sure that is
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
   zonesim plot results/my                        draw the charts again";
@@ -85,6 +87,8 @@ enum Command {
     Run(run::RunArgs),
     /// Show which backends each client may reach in one state of health, and why.
     Explain(explain::ExplainArgs),
+    /// Compute shares of connections in every state of health, and their long-run mean, without simulating.
+    Expect(expect::ExpectArgs),
     /// Compare the cells of a results folder, replication by replication.
     Compare(compare::CompareArgs),
     /// Find the cell of a results folder that is best and keeps to limits with confidence.
@@ -134,6 +138,7 @@ pub fn main() -> ExitCode {
     let status = match cli.command {
         Command::Run(args) => run::run(args, &console),
         Command::Explain(args) => explain::explain(&args, &console),
+        Command::Expect(args) => expect::expect(&args, &console),
         Command::Compare(args) => compare::compare(&args, &console),
         Command::Recommend(args) => recommend::recommend(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),

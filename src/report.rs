@@ -3,6 +3,7 @@
 pub mod charts;
 pub mod compare;
 pub mod draw;
+pub mod expect;
 pub mod figure;
 pub mod gauge;
 pub mod journal;

@@ -1,5 +1,7 @@
 //! `zonesim run`: simulates every run of an experiment and writes its results folder.
 
+mod doubt;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -91,6 +93,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         console.note(&format!("stopped: {}", resumable()));
         return Ok(Status::Interrupted);
     }
+    doubt::disagreements(&experiment, &summaries).iter().for_each(|line| console.note(line));
     console.note(&format!("results in {}", folder.display()));
     Ok(if judge(&experiment, &summaries, console) { Status::Done } else { Status::ThresholdMissed })
 }
