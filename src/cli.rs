@@ -1,9 +1,13 @@
 //! The command line: the only place that prints or knows arguments.
 
+mod compare;
 mod console;
+mod expect;
 mod explain;
 mod plot;
+mod recommend;
 mod run;
+mod table;
 mod validate;
 
 use std::io::{self, Write};
@@ -15,6 +19,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
+use crate::report::observed::QuestionError;
 use console::Console;
 
 /// How a command ends: its exit status.
@@ -58,6 +63,9 @@ Examples:
   zonesim run my.toml --jobs 2                   run every arm of an experiment
   zonesim run my.toml --set simulation.duration=10m --dry-run
   zonesim explain my.toml --down ig-a-1,ig-a-2   which backends each client may reach, and why
+  zonesim expect my.toml                         what the rules alone say of every state of health
+  zonesim compare results/my                     which arm is better, by how much, and how sure that is
+  zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
   zonesim plot results/my                        draw the charts again";
 
 /// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
@@ -85,6 +93,12 @@ enum Command {
     Run(run::RunArgs),
     /// Show which backends each client may reach in one state of health, and why.
     Explain(explain::ExplainArgs),
+    /// Compute shares of connections in every state of health, and their long-run mean, without simulating.
+    Expect(expect::ExpectArgs),
+    /// Compare the cells of a results folder, replication by replication.
+    Compare(compare::CompareArgs),
+    /// Find the cell of a results folder that is best and keeps to limits with confidence.
+    Recommend(recommend::RecommendArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
     /// Simulate worlds of which theory gives the exact answer, and write both in a table.
@@ -96,6 +110,17 @@ enum ColorChoice {
     Auto,
     Always,
     Never,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AnswerFormat {
+    /// To read.
+    Table,
+    /// One JSON value.
+    Json,
+    /// One row for each record.
+    Csv,
 }
 
 /// Settings that win over the experiment file.
@@ -121,6 +146,9 @@ pub fn main() -> ExitCode {
     let status = match cli.command {
         Command::Run(args) => run::run(args, &console),
         Command::Explain(args) => explain::explain(&args, &console),
+        Command::Expect(args) => expect::expect(&args, &console),
+        Command::Compare(args) => compare::compare(&args, &console),
+        Command::Recommend(args) => recommend::recommend(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
         Command::Validate(args) => validate::validate(&args, &console),
     };
@@ -128,12 +156,9 @@ pub fn main() -> ExitCode {
         Ok(status) => status.into(),
         Err(error) => {
             console.error(&error);
-            if error.is::<ExperimentError>() || error.is::<UsageError>() {
-                Status::Usage
-            } else {
-                Status::Failed
-            }
-            .into()
+            let is_usage =
+                error.is::<ExperimentError>() || error.is::<UsageError>() || error.is::<QuestionError>();
+            if is_usage { Status::Usage } else { Status::Failed }.into()
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum Purpose {
     FaultTargets,
     /// Which member of its family of hash functions the load balancer selects backends with.
     Selection,
+    /// Which replications a bootstrap draws.
+    Resampling,
 }
 
 /// The root of all randomness of one run.

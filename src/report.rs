@@ -1,10 +1,17 @@
 //! Results: rows, CSV files, charts.
 
 pub mod charts;
+pub mod compare;
 pub mod draw;
+pub mod expect;
 pub mod figure;
+pub mod gauge;
 pub mod journal;
 pub mod manifest;
 mod number;
+pub mod observed;
+pub mod policies;
+pub mod recommend;
+pub mod record;
 pub mod results;
 pub mod tables;

@@ -1,11 +1,22 @@
 //! Statistics: the only place that computes them.
 
+mod bootstrap;
+mod estimate;
 mod histogram;
+mod holm;
 mod interval;
 mod level;
 mod moments;
+mod paired;
+mod sample;
+mod student;
 
+pub use bootstrap::{RESAMPLES, bca_interval, bootstrap, percentile_interval};
+pub use estimate::{Estimate, POWER};
 pub use histogram::Histogram;
+pub use holm::{Judged, holm};
 pub use interval::{Confidence, Interval, ratio_interval, student_interval};
 pub use level::Level;
 pub use moments::Moments;
+pub use paired::{Paired, PairedTest};
+pub use sample::Sample;

@@ -1,5 +1,8 @@
 //! `zonesim run`: simulates every run of an experiment and writes its results folder.
 
+mod doubt;
+mod summary;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -85,6 +88,8 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         console.note(&format!("stopped: {}", resumable()));
         return Ok(Status::Interrupted);
     }
+    console.note(summary::render(&experiment, &summaries).trim_end());
+    doubt::disagreements(&experiment, &summaries).iter().for_each(|line| console.note(line));
     console.note(&format!("results in {}", folder.display()));
     Ok(if judge(&experiment, &summaries, console) { Status::Done } else { Status::ThresholdMissed })
 }
@@ -279,19 +284,24 @@ fn plan(experiment: &Experiment) -> (String, String) {
 
 /// Judges every threshold on the means over replications; tells whether all hold.
 fn judge(experiment: &Experiment, summaries: &[CellSummary], console: &Console) -> bool {
-    let mut all_hold = true;
+    let (mut held, mut missed) = (0, 0);
     for threshold in experiment.thresholds() {
         let cells = experiment.cells().iter().zip(summaries);
         for (cell, summary) in cells.filter(|(cell, _)| threshold.applies_to(cell)) {
             let found = summary.metrics.iter().find(|found| found.metric.name == threshold.metric.name);
             let mean = found.and_then(|found| found.interval).map(|interval| interval.mean);
-            if !threshold.holds(mean) {
-                all_hold = false;
+            if threshold.holds(mean) {
+                held += 1;
+            } else {
+                missed += 1;
                 let mean = mean.map_or("missing".to_owned(), |mean| mean.to_string());
                 let place = experiment.describe(cell);
                 console.warn(&format!("threshold missed: {threshold}: it is {mean} in {place}"));
             }
         }
     }
-    all_hold
+    if held + missed > 0 {
+        console.note(&format!("thresholds: {held} held, {missed} missed (each in each cell that it judges)"));
+    }
+    missed == 0
 }

@@ -77,6 +77,19 @@ pub struct Run {
 impl Results {
     /// Reads the folder `dir`.
     pub fn read(dir: &Path) -> Result<Self, ResultsError> {
+        let scalars = Self::read_scalars(dir)?;
+        let summary = rows::read::<Summary>(dir)?;
+        Ok(Self {
+            summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
+            backends: rows::read_if_there(dir)?,
+            decisions: rows::read_if_there(dir)?,
+            timeline: rows::read_if_there(dir)?,
+            ..scalars
+        })
+    }
+
+    /// Reads what scalar metrics are computed from: runs, traffic and latency. The rest stays empty.
+    pub fn read_scalars(dir: &Path) -> Result<Self, ResultsError> {
         let table = Table::open(&dir.join("runs.csv"))?;
         let (axes, metrics) = (axes(&table)?, metrics(&table)?);
         let mut groups = Groups::default();
@@ -85,21 +98,20 @@ impl Results {
             run(row, &metrics)
         })?;
         let Groups { arms, cells, .. } = groups;
-        let summary = rows::read::<Summary>(dir)?;
         Ok(Self {
             setup: Setup::read(&dir.join("experiment.toml"))?,
             manifest: manifest(dir.join("manifest.json"))?,
+            axes,
             arms,
             cells,
+            metrics,
             runs,
-            summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
+            summary: BTreeMap::new(),
             traffic: rows::read_if_there(dir)?,
             latency: rows::read_if_there(dir)?,
-            backends: rows::read_if_there(dir)?,
-            decisions: rows::read_if_there(dir)?,
-            timeline: rows::read_if_there(dir)?,
-            axes,
-            metrics,
+            backends: Vec::new(),
+            decisions: Vec::new(),
+            timeline: Vec::new(),
         })
     }
 

@@ -1,9 +1,8 @@
 //! Confidence intervals over replications.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::Moments;
+use super::{Estimate, Moments, Sample};
 
 /// The probability with which an interval covers the true value: strictly between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -59,46 +58,27 @@ impl Interval {
     }
 }
 
+impl Interval {
+    fn of(estimate: Estimate, confidence: Confidence) -> Self {
+        let Estimate { n, value, std_dev } = estimate;
+        Self { n, mean: value, std_dev, half_width: estimate.half_width(1.0 - confidence.0) }
+    }
+}
+
 /// The mean of `values` with Student's t interval (n - 1 degrees of freedom); `None` without values.
 pub fn student_interval(values: &[f64], confidence: Confidence) -> Option<Interval> {
     let moments: Moments = values.iter().copied().collect();
-    let n = moments.count();
-    if n == 0 {
-        return None;
-    }
-    let std_dev = (n > 1).then(|| moments.std_dev());
-    let half_width = std_dev.map(|deviation| quantile(n, confidence) * deviation / (n as f64).sqrt());
-    Some(Interval { n, mean: moments.mean(), std_dev, half_width })
+    (moments.count() > 0).then(|| Interval::of(Estimate::of_mean(&moments), confidence))
 }
 
-/// The ratio of the means of `parts` and `wholes` with its interval by the delta method.
-///
-/// The mean of the ratios would be biased where the wholes vary. The interval is Student's t on the residuals
-/// `part - ratio * whole`, over the mean whole (Fieller's linearization; Law, Simulation Modeling and Analysis,
-/// section 9.5). `None` if there is no whole at all.
+/// The ratio of the means of `parts` and `wholes` with its interval by the delta method ([`Sample`]).
+/// `None` if there is no whole at all.
 ///
 /// # Panics
 /// If the two slices differ in length.
 pub fn ratio_interval(parts: &[f64], wholes: &[f64], confidence: Confidence) -> Option<Interval> {
-    assert_eq!(parts.len(), wholes.len(), "one whole for every part");
-    let n = parts.len() as u64;
-    let whole: Moments = wholes.iter().copied().collect();
-    if n == 0 || whole.mean() == 0.0 {
-        return None;
-    }
-    let part: Moments = parts.iter().copied().collect();
-    let ratio = part.mean() / whole.mean();
-    let residuals: Moments =
-        parts.iter().zip(wholes).map(|(part, whole_i)| (part - ratio * whole_i) / whole.mean()).collect();
-    let std_dev = (n > 1).then(|| residuals.std_dev());
-    let half_width = std_dev.map(|deviation| quantile(n, confidence) * deviation / (n as f64).sqrt());
-    Some(Interval { n, mean: ratio, std_dev, half_width })
-}
-
-/// The quantile of Student's t that bounds a two-sided interval over `n` replications.
-fn quantile(n: u64, confidence: Confidence) -> f64 {
-    let law = StudentsT::new(0.0, 1.0, (n - 1) as f64).expect("at least one degree of freedom");
-    law.inverse_cdf(0.5 + confidence.0 / 2.0)
+    let sample = Sample::ratios(parts.to_vec(), wholes.to_vec());
+    Some(Interval::of(sample.estimate()?, confidence))
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! The built command, as a user meets it: exit statuses, what stands on which stream, and what is written.
 
+mod compare;
 mod data;
+mod expect;
 mod explain;
+mod recommend;
 mod run;
 mod usage;
 

@@ -150,8 +150,23 @@ fn a_missed_threshold_is_status_3_with_all_results() {
         let output = zonesim(folder.path(), &["run", "small.toml", "--no-charts"]);
         assert_status(&output, status);
         assert_eq!(stderr(&output).contains("failure_ratio"), status == 3, "{}", stderr(&output));
+        assert!(stderr(&output).contains("thresholds: "), "{}", stderr(&output));
         assert_eq!(rows(&folder.path().join("results/small"), "runs.csv").len(), 8);
     }
+}
+
+#[test]
+fn a_run_ends_with_the_headlines_of_every_cell() {
+    let folder = folder_with(SMALL);
+    let output = zonesim(folder.path(), &["run", "small.toml", "--no-charts"]);
+    assert_status(&output, 0);
+    let text = stderr(&output);
+    for part in ["failures", "cross-zone", "USD a month", "hottest zone", "means over 2 replications", " ± "]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // With two backends a zone, ratios of 0.0 and 0.5 are the same policy.
+    assert!(text.contains("spill 0.0 … 0.5 (2 cells)") && text.contains("disabled"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! `zonesim compare`: which cell is better, by how much, and how sure that is.
+
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::console::Console;
+use super::table::cells_text;
+use super::{AnswerFormat, Status};
+use crate::report::compare::records::records;
+use crate::report::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, Request, compare as compare_all};
+use crate::report::observed::Observed;
+use crate::report::record::{Record, csv_text};
+use crate::stats::RESAMPLES;
+
+#[derive(Debug, Args)]
+pub(super) struct CompareArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS_DIR")]
+    folder: PathBuf,
+    /// The arm that the others are compared with; where it has several cells for the same shared axes, add
+    /// values, as in `spill,spillover_ratio=0.5` [default: disabled, base, or the first arm].
+    #[arg(long, value_name = "ARM")]
+    baseline: Option<String>,
+    /// Only these metrics, columns of `runs.csv` [default: failures, cross-zone traffic and its price, p99, hottest
+    /// zone].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    metric: Vec<String>,
+    /// A table to read, JSON, or CSV with one row for each metric and cell.
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
+    format: AnswerFormat,
+}
+
+pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Status> {
+    let observed = Observed::read(&args.folder)?;
+    let request = Request { baseline: args.baseline.clone(), metrics: args.metric.clone() };
+    let comparison = compare_all(&observed, &request)?;
+    let answer = match args.format {
+        AnswerFormat::Table => text::render(&observed, &comparison),
+        AnswerFormat::Csv => csv_text(&records(&observed, &comparison)),
+        AnswerFormat::Json => serde_json::to_string_pretty(&Answer::new(&observed, &comparison))? + "\n",
+    };
+    console.data(&answer)?;
+    comparison.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
+    Ok(Status::Done)
+}
+
+/// The answer as JSON.
+#[derive(Debug, Serialize)]
+struct Answer {
+    experiment: String,
+    baseline: String,
+    confidence: f64,
+    correction: &'static str,
+    tests: usize,
+    bootstrap_resamples: usize,
+    bootstrap_seed: u64,
+    rows: Vec<Record>,
+    notes: Vec<String>,
+}
+
+impl Answer {
+    fn new(observed: &Observed, comparison: &Comparison) -> Self {
+        Self {
+            experiment: observed.results().setup.name.clone(),
+            baseline: baseline_text(observed, comparison),
+            confidence: 1.0 - FAMILY_ERROR,
+            correction: "holm",
+            tests: comparison.tests,
+            bootstrap_resamples: RESAMPLES,
+            bootstrap_seed: BOOTSTRAP_SEED,
+            rows: records(observed, comparison),
+            notes: comparison.notes.clone(),
+        }
+    }
+}
+
+/// The baseline in words: its one cell, or its arm.
+fn baseline_text(observed: &Observed, comparison: &Comparison) -> String {
+    let mut cells: Vec<usize> = comparison.policies.iter().map(|policy| policy.baseline).collect();
+    cells.dedup();
+    match cells[..] {
+        [cell] => cells_text(observed.results(), &[cell]),
+        _ => observed.results().arms[comparison.baseline.arm].clone(),
+    }
+}

@@ -1,0 +1,137 @@
+//! A comparison as tables: one for each metric, one row for each policy.
+
+use super::baseline_text;
+use crate::cli::table::{Table, cells_text, count_text, p_text, signed};
+use crate::report::compare::{BOOTSTRAP_SEED, Comparison, Effect, MetricRows, Policy, Row, Verdict};
+use crate::report::figure::unit::Unit;
+use crate::report::gauge::Good;
+use crate::report::observed::Observed;
+use crate::sim::metric::Metric;
+use crate::stats::RESAMPLES;
+
+/// A variance ratio above which more digits say nothing.
+const HUGE: f64 = 9999.0;
+
+pub(super) fn render(observed: &Observed, comparison: &Comparison) -> String {
+    let counts = observed.cells().iter().map(|cell| cell.replications);
+    let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+    let replications = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let mut text = format!(
+        "{}: {} cells against {}, paired by replication; {replications} replications each\n\n",
+        observed.results().setup.name,
+        observed.cells().len(),
+        baseline_text(observed, comparison),
+    );
+    for metric in &comparison.metrics {
+        text += &section(observed, comparison, metric);
+        text.push('\n');
+    }
+    text + &legend(comparison)
+}
+
+fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) -> String {
+    let definition = Metric::find(&metric.name).map_or("", |known| known.definition);
+    let good = if metric.gauge.good == Good::Low { " (low is good)" } else { "" };
+    let is_checked = |row: &Row| row.effect.as_ref().is_some_and(|effect| effect.bootstrap_ends.is_some());
+    let checked = metric.rows.iter().any(is_checked);
+    let mut header = vec!["", "cell", "value", "difference", "corrected interval"];
+    if checked {
+        header.push("bootstrap 95 %");
+    }
+    header.extend(["p", "CRN", "verdict"]);
+    let mut table = Table::new(&header);
+    for (policy, row) in comparison.policies.iter().zip(&metric.rows) {
+        table.row(fields(metric, policy, row, cells_text(observed.results(), &policy.cells), checked));
+    }
+    let mut right = vec![false, false, true, true, false];
+    right.extend(checked.then_some(false));
+    right.extend([true, true, false]);
+    let best = best_text(observed, comparison, metric);
+    format!("{}: {definition}{good}\n{}{best}", metric.name, table.render("  ", &right))
+}
+
+fn fields(metric: &MetricRows, policy: &Policy, row: &Row, cells: String, checked: bool) -> Vec<String> {
+    let unit = metric.gauge.unit;
+    let effect = row.effect.as_ref();
+    let of = |text: fn(Unit, &Effect) -> String| effect.map(|effect| text(unit, effect)).unwrap_or_default();
+    let mut fields = vec![
+        row.verdict.sign().to_owned(),
+        cells,
+        row.value.map_or_else(|| "–".to_owned(), |value| unit.text(value)),
+        of(|unit, effect| signed(unit, effect.difference)),
+        of(|unit, effect| interval(unit, effect.corrected_ends)),
+    ];
+    if checked {
+        fields.push(of(|unit, effect| {
+            effect.bootstrap_ends.map(|ends| interval(unit, ends)).unwrap_or_default()
+        }));
+    }
+    fields.extend([
+        of(|_, effect| p_text(effect.corrected_p)),
+        of(|_, effect| effect.variance_ratio.map_or_else(|| "–".to_owned(), factor)),
+        verdict(policy, row),
+    ]);
+    fields
+}
+
+fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
+    format!("{} to {}", signed(unit, low), signed(unit, high))
+}
+
+fn factor(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio > HUGE => format!(">×{HUGE}"),
+        ratio if ratio < 10.0 => format!("×{ratio:.1}"),
+        ratio => format!("×{ratio:.0}"),
+    }
+}
+
+fn verdict(policy: &Policy, row: &Row) -> String {
+    let words = row.verdict.words();
+    match (&row.effect, row.verdict) {
+        (_, Verdict::Baseline) if policy.cells.len() > 1 => {
+            format!("{words}; the others are identical, exactly")
+        }
+        (Some(effect), Verdict::NotShown) => match effect.more_replications {
+            Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
+            None => words.to_owned(),
+        },
+        (_, Verdict::Missing) => format!("{words}: {} replications have a value of both", row.n),
+        _ => words.to_owned(),
+    }
+}
+
+/// The best of each block, and those that may be as good.
+fn best_text(observed: &Observed, comparison: &Comparison, metric: &MetricRows) -> String {
+    let name = |index: usize| cells_text(observed.results(), &comparison.policies[index].cells);
+    let mut text = String::new();
+    for best in &metric.best {
+        text += &format!("  best: {}", name(best.policy));
+        if !best.rivals.is_empty() {
+            let rivals: Vec<String> = best.rivals.iter().map(|rival| name(*rival)).collect();
+            text += &format!("; not told apart from it: {}", rivals.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn legend(comparison: &Comparison) -> String {
+    let effects =
+        comparison.metrics.iter().flat_map(|metric| &metric.rows).filter_map(|row| row.effect.as_ref());
+    let bootstrapped = effects.filter(|effect| effect.bootstrap_ends.is_some()).count();
+    let mut text = format!(
+        "* baseline  + better  - worse  > higher  < lower  = identical in every replication  ? no difference shown\n\
+         Differences are cell minus baseline; ratios are ratios of means (delta method). Intervals (Student's t) and p are\n\
+         corrected for the {} differences above: all verdicts together are right with 95 % confidence (Holm).\n\
+         CRN: as many times more replications would have been needed without common random numbers.\n",
+        comparison.tests
+    );
+    if bootstrapped > 0 {
+        text += &format!(
+            "Where replications are few or differences skewed, a bootstrap (BCa, {RESAMPLES} resamples, seed \
+             {BOOTSTRAP_SEED})\nmust exclude 0 too.\n"
+        );
+    }
+    text
+}

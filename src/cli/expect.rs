@@ -1,0 +1,177 @@
+//! `zonesim expect`: what the rules alone say of every state of health, without simulating.
+
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::console::Console;
+use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
+use crate::experiment::{Cell, Experiment, Overrides};
+use crate::lb::backend::Role;
+use crate::report::expect::{Caveat, Expectation, Shares, caveats, expect as expect_one};
+use crate::report::observed::QuestionError;
+use crate::report::record::{Record, csv_text};
+use crate::sim::scenario::Scenario;
+
+#[derive(Debug, Args)]
+pub(super) struct ExpectArgs {
+    /// The experiment file.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    file: PathBuf,
+    /// Only this arm.
+    #[arg(long, value_name = "NAME")]
+    arm: Option<String>,
+    #[command(flatten)]
+    overrides: OverrideArgs,
+    /// A table to read, JSON, or CSV with one row for each cell and state of health.
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
+    format: AnswerFormat,
+}
+
+/// What is expected of one cell.
+struct Expected<'a> {
+    cell: &'a Cell,
+    scenario: Scenario,
+    expectation: Expectation,
+    caveats: Vec<Caveat>,
+}
+
+pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Status> {
+    let overrides = Overrides { set: args.overrides.set.clone(), seed: None, replications: None };
+    let experiment = read_experiment(Some(&args.file), &overrides)?;
+    let wanted = |cell: &&Cell| args.arm.as_ref().is_none_or(|arm| *arm == cell.arm);
+    if let Some(arm) = args.arm.as_deref().filter(|_| !experiment.cells().iter().any(|cell| wanted(&cell))) {
+        let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+        arms.dedup();
+        return Err(QuestionError::unknown("arm", arm, arms).into());
+    }
+    let cells = experiment.cells().iter().filter(wanted).map(|cell| {
+        let scenario = experiment.scenario(cell);
+        let (expectation, caveats) = (expect_one(&scenario)?, caveats(&scenario));
+        Ok(Expected { cell, scenario, expectation, caveats })
+    });
+    let cells = cells.collect::<Result<Vec<_>, QuestionError>>()?;
+    console.data(&match args.format {
+        AnswerFormat::Table => text::render(&experiment, &cells),
+        AnswerFormat::Csv => csv_text(&csv_records(&experiment, &cells)),
+        AnswerFormat::Json => serde_json::to_string_pretty(&json(&experiment, &cells))? + "\n",
+    })?;
+    if args.format == AnswerFormat::Csv {
+        all_caveats(&cells).iter().for_each(|caveat| console.note(&format!("note: {caveat}")));
+    }
+    Ok(Status::Done)
+}
+
+/// What is left out in any of the cells, each once.
+fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
+    let mut texts: Vec<&str> = Vec::new();
+    for caveat in cells.iter().flat_map(|cell| &cell.caveats) {
+        if !texts.contains(&caveat.text.as_str()) {
+            texts.push(&caveat.text);
+        }
+    }
+    texts
+}
+
+/// The pools' names: their zones, and the role if it is not the primary one.
+fn pool_names(cell: &Expected<'_>) -> Vec<String> {
+    let name = |zone: &str, role: Role| match role {
+        Role::Primary => zone.to_owned(),
+        Role::Failover => format!("{zone}_failover"),
+    };
+    let pools = cell.expectation.pools.iter();
+    pools.map(|pool| name(&cell.scenario.zones[pool.zone], pool.role)).collect()
+}
+
+#[derive(Debug, Serialize)]
+struct JsonCell {
+    #[serde(flatten)]
+    cell: Record,
+    mean: Record,
+    states: Vec<Record>,
+    not_included: Vec<String>,
+}
+
+fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
+    let one = |expected: &Expected<'_>| {
+        let pools = pool_names(expected);
+        let state = |healthy: &[usize], probability: f64, shares: &Shares| {
+            let mut record = Record::default();
+            let counts: serde_json::Map<_, _> =
+                pools.iter().cloned().zip(healthy.iter().map(|count| (*count).into())).collect();
+            record.put("healthy", counts);
+            record.put("probability", probability);
+            put_shares(&mut record, &pools, shares);
+            record
+        };
+        let mut mean = Record::default();
+        put_shares(&mut mean, &pools, &expected.expectation.mean);
+        let states = expected.expectation.states.iter();
+        JsonCell {
+            cell: cell_record(experiment, expected.cell),
+            mean,
+            states: states.map(|one| state(&one.healthy, one.probability, &one.shares)).collect(),
+            not_included: expected.caveats.iter().map(|caveat| caveat.text.clone()).collect(),
+        }
+    };
+    cells.iter().map(one).collect()
+}
+
+/// One record for each cell and state, and one for each cell's mean. Pools of all cells have their columns.
+fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
+    let mut names: Vec<String> = Vec::new();
+    for name in cells.iter().flat_map(pool_names) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut records = Vec::new();
+    for expected in cells {
+        let own = pool_names(expected);
+        let at = |name: &String| own.iter().position(|other| other == name);
+        let record = |kind: &str, healthy: Option<&[usize]>, probability: f64, shares: &Shares| {
+            let mut record = cell_record(experiment, expected.cell);
+            record.put("kind", kind);
+            for name in &names {
+                let count = healthy.and_then(|healthy| at(name).map(|pool| healthy[pool]));
+                record.put(format!("healthy_{name}"), count);
+            }
+            record.put("probability", probability);
+            let loads = names.iter().map(|name| at(name).and_then(|pool| shares.loads[pool])).collect();
+            put_shares(&mut record, &names, &Shares { loads, ..shares.clone() });
+            record
+        };
+        let Expectation { states, mean, .. } = &expected.expectation;
+        records.push(record("mean", None, 1.0, mean));
+        records.extend(
+            states
+                .iter()
+                .map(|state| record("state", Some(&state.healthy), state.probability, &state.shares)),
+        );
+    }
+    records
+}
+
+fn cell_record(experiment: &Experiment, cell: &Cell) -> Record {
+    let mut record = Record::default();
+    record.put("cell", cell.index);
+    record.put("arm", cell.arm.as_str());
+    for (axis, value) in experiment.axes().iter().zip(&cell.values) {
+        record.put(axis.column.as_str(), value.as_ref().map(|value| value.to_json()));
+    }
+    record
+}
+
+fn put_shares(record: &mut Record, pools: &[String], shares: &Shares) {
+    record.put("cross_zone_connection_ratio", shares.cross_zone);
+    record.put("spilled_connection_ratio", shares.spilled);
+    record.put("unhealthy_connection_ratio", shares.unhealthy);
+    record.put("dropped_connection_ratio", shares.dropped);
+    record.put("backend_load_max_over_mean", shares.hottest);
+    for (name, load) in pools.iter().zip(&shares.loads) {
+        record.put(format!("load_{name}"), *load);
+    }
+}

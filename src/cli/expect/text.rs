@@ -1,0 +1,87 @@
+//! Expectations as tables: the long-run means of all cells, then the likeliest states of each policy.
+
+use super::{Expected, all_caveats, pool_names};
+use crate::cli::table::Table;
+use crate::experiment::Experiment;
+use crate::report::expect::{Shares, State};
+use crate::report::figure::unit::Unit;
+
+/// The most states shown of a policy; the other formats have all.
+const STATES_SHOWN: usize = 12;
+
+pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String {
+    // Cells of which the same is expected are shown together.
+    let mut groups: Vec<Vec<&Expected<'_>>> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|group| group[0].expectation == cell.expectation) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    let mut text = format!("{}: expected from the rules, without simulation\n\n", experiment.name());
+    text += "Long-run mean\n";
+    let mut means = header(&["policy"], cells);
+    for group in &groups {
+        means.row([name(group)].into_iter().chain(fields(&group[0].expectation.mean)));
+    }
+    text += &means.render("  ", &[false, true, true, true, true, true]);
+    for group in &groups {
+        text += &format!("\n{}\n{}", name(group), states(group[0]));
+    }
+    text += "\nload: requests to one healthy backend over the mean of all that can serve; hottest: the busiest backend\n";
+    let caveats = all_caveats(cells);
+    if !caveats.is_empty() {
+        text += "Not included:\n";
+        caveats.iter().for_each(|caveat| text += &format!("- {caveat}\n"));
+    }
+    text
+}
+
+fn name(group: &[&Expected<'_>]) -> String {
+    let cell = |expected: &&Expected<'_>| {
+        let values = expected.cell.values.iter().flatten().map(|value| format!(" {value}"));
+        format!("{}{}", expected.cell.arm, values.collect::<String>())
+    };
+    match group {
+        [first, .., last] if last.cell.index - first.cell.index == group.len() - 1 => {
+            format!("{} … {} ({} cells)", cell(first), cell(last), group.len())
+        }
+        _ => group.iter().map(cell).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn header(first: &[&str], cells: &[Expected<'_>]) -> Table {
+    let loads: Vec<String> = cells.first().map(pool_names).unwrap_or_default();
+    let loads: Vec<String> = loads.iter().map(|pool| format!("load {pool}")).collect();
+    let mut names = first.to_vec();
+    names.extend(["cross-zone", "spilled", "to unhealthy", "dropped", "hottest"]);
+    names.extend(loads.iter().map(String::as_str));
+    Table::new(&names)
+}
+
+fn fields(shares: &Shares) -> Vec<String> {
+    let text =
+        |unit: Unit, value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| unit.text(value));
+    let of = [shares.cross_zone, Some(shares.spilled), Some(shares.unhealthy), Some(shares.dropped)];
+    let mut fields: Vec<String> = of.into_iter().map(|share| text(Unit::Percent, share)).collect();
+    fields.push(text(Unit::Number, shares.hottest));
+    fields.extend(shares.loads.iter().map(|load| text(Unit::Number, *load)));
+    fields
+}
+
+/// The likeliest states; of equally likely ones those with more healthy backends first.
+fn states(expected: &Expected<'_>) -> String {
+    let mut order: Vec<&State> = expected.expectation.states.iter().collect();
+    order.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    let mut table = header(&["healthy", "share of time"], std::slice::from_ref(expected));
+    for state in order.iter().take(STATES_SHOWN) {
+        let counts: Vec<String> = state.healthy.iter().map(ToString::to_string).collect();
+        let probability = Unit::Percent.text(state.probability);
+        table.row([counts.join(" + "), probability].into_iter().chain(fields(&state.shares)));
+    }
+    let mut text = table.render("  ", &[false, true, true, true, true, true, true]);
+    if order.len() > STATES_SHOWN {
+        text += &format!("  … and {} more states; --format csv has all\n", order.len() - STATES_SHOWN);
+    }
+    text
+}

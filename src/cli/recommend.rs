@@ -1,0 +1,224 @@
+//! `zonesim recommend`: the cell that is best and keeps to constraints with confidence.
+
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Status;
+use super::console::Console;
+use crate::experiment::{Experiment, Overrides};
+use crate::report::compare::FAMILY_ERROR;
+use crate::report::observed::Observed;
+use crate::report::policies::{SamePolicy, same_policies};
+use crate::report::recommend::{
+    Candidate, Constraint, Request, Section, Standing, recommend as recommend_all,
+};
+use crate::report::record::Record;
+
+#[derive(Debug, Args)]
+pub(super) struct RecommendArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS_DIR")]
+    folder: PathBuf,
+    /// The metric that is to be low; a column of `runs.csv`.
+    #[arg(long, value_name = "METRIC")]
+    objective: String,
+    /// The objective is to be high.
+    #[arg(long)]
+    maximize: bool,
+    /// A limit to keep to with confidence, such as `failure_ratio<=0.1%`. May be repeated.
+    #[arg(long, value_name = "METRIC<=VALUE")]
+    subject_to: Vec<String>,
+    /// A text to read, or JSON.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Result<Status> {
+    let constraints = args.subject_to.iter().map(|text| text.parse::<Constraint>());
+    let constraints = constraints.collect::<Result<Vec<_>, _>>()?;
+    let request = Request { objective: args.objective.clone(), maximize: args.maximize, constraints };
+    let observed = Observed::read(&args.folder)?;
+    let sections = recommend_all(&observed, &request)?;
+    let same = swept_in_vain(&args.folder, &observed);
+    if same.is_none() {
+        console.note("note: without a readable experiment.toml, equal policies can't be told by the rules");
+    }
+    let same = same.unwrap_or_default();
+    console.data(&match args.format {
+        Format::Text => text::render(&observed, &request, &sections, &same),
+        Format::Json => {
+            serde_json::to_string_pretty(&Answer::new(&observed, &request, &sections, &same))? + "\n"
+        }
+    })?;
+    let all = sections.iter().all(|section| section.recommended.is_some());
+    Ok(if all { Status::Done } else { Status::ThresholdMissed })
+}
+
+/// Groups of the folder's cells that are the same policy by the rules; nothing if its experiment can't be read.
+fn swept_in_vain(folder: &Path, observed: &Observed) -> Option<Vec<SamePolicy>> {
+    let experiment = Experiment::read(&folder.join("experiment.toml"), &Overrides::default()).ok()?;
+    let known = experiment.cells().len() == observed.cells().len();
+    known.then(|| same_policies(&experiment))
+}
+
+/// The answer as JSON.
+#[derive(Debug, Serialize)]
+struct Answer {
+    experiment: String,
+    objective: String,
+    direction: &'static str,
+    constraints: Vec<Record>,
+    confidence: f64,
+    correction: &'static str,
+    sections: Vec<JsonSection>,
+    same_policies: Vec<JsonSame>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonSection {
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    axes: Map<String, Value>,
+    /// The first cell of the recommended candidate.
+    recommended: Option<usize>,
+    binding: Vec<String>,
+    candidates: Vec<JsonCandidate>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonCandidate {
+    #[serde(flatten)]
+    cell: Record,
+    same_cells: Vec<usize>,
+    standing: &'static str,
+    objective: Option<f64>,
+    behind: Option<f64>,
+    behind_ci_low: Option<f64>,
+    behind_ci_high: Option<f64>,
+    told_apart: Option<bool>,
+    constraints: Vec<Record>,
+    more_replications: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct JsonSame {
+    cells: Vec<usize>,
+    keep: usize,
+    thresholds: Vec<Record>,
+}
+
+impl Answer {
+    fn new(observed: &Observed, request: &Request, sections: &[Section], same: &[SamePolicy]) -> Self {
+        let constraint = |constraint: &Constraint| {
+            let mut record = Record::default();
+            record.put("metric", constraint.metric.as_str());
+            record.put("bound", if constraint.at_most { "at_most" } else { "at_least" });
+            record.put("limit", constraint.limit);
+            record
+        };
+        Self {
+            experiment: observed.results().setup.name.clone(),
+            objective: request.objective.clone(),
+            direction: if request.maximize { "maximize" } else { "minimize" },
+            constraints: request.constraints.iter().map(constraint).collect(),
+            confidence: 1.0 - FAMILY_ERROR,
+            correction: "bonferroni",
+            sections: sections.iter().map(|section| JsonSection::new(observed, request, section)).collect(),
+            same_policies: same.iter().map(JsonSame::new).collect(),
+        }
+    }
+}
+
+impl JsonSection {
+    fn new(observed: &Observed, request: &Request, section: &Section) -> Self {
+        let number = |index: usize| observed.cells()[section.candidates[index].cells[0]].number;
+        let candidate = |index: usize| JsonCandidate::new(observed, request, section, index);
+        Self {
+            axes: section.values.iter().map(|(axis, value)| (axis.clone(), value.as_str().into())).collect(),
+            recommended: section.recommended.map(number),
+            binding: section.binding.iter().map(|index| request.constraints[*index].to_string()).collect(),
+            candidates: (0..section.candidates.len()).map(candidate).collect(),
+        }
+    }
+}
+
+impl JsonCandidate {
+    fn new(observed: &Observed, request: &Request, section: &Section, index: usize) -> Self {
+        let candidate = &section.candidates[index];
+        let mut cell = Record::default();
+        cell.put_cell(observed.results(), &observed.cells()[candidate.cells[0]]);
+        let checks = request.constraints.iter().zip(&candidate.checks).map(|(constraint, check)| {
+            let mut record = Record::default();
+            record.put("metric", constraint.metric.as_str());
+            record.put("value", check.value);
+            record.put_ends("bound", check.ends);
+            record.put("standing", check.standing.name());
+            record.put("more_replications", check.more_replications);
+            record
+        });
+        let behind = candidate.behind;
+        let ends = behind.and_then(|rank| rank.ends);
+        Self {
+            cell,
+            same_cells: candidate.cells[1..].iter().map(|cell| observed.cells()[*cell].number).collect(),
+            standing: standing(candidate, section.recommended == Some(index)),
+            objective: candidate.objective,
+            behind: behind.map(|rank| rank.difference),
+            behind_ci_low: ends.map(|(low, _)| low),
+            behind_ci_high: ends.map(|(_, high)| high),
+            told_apart: behind.map(|rank| rank.told_apart),
+            constraints: checks.collect(),
+            more_replications: candidate.more_replications(),
+        }
+    }
+}
+
+impl JsonSame {
+    fn new(same: &SamePolicy) -> Self {
+        let threshold = |(needed, size): &(usize, usize)| {
+            let mut record = Record::default();
+            record.put("eligible", *needed);
+            record.put("backends", *size);
+            record
+        };
+        Self {
+            cells: same.cells.clone(),
+            keep: same.cells[same.cells.len() - 1],
+            thresholds: same.thresholds.iter().map(threshold).collect(),
+        }
+    }
+}
+
+impl Standing {
+    /// Its name in answers.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::Undecided => "undecided",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// What became of a candidate.
+fn standing(candidate: &Candidate, is_recommended: bool) -> &'static str {
+    match candidate {
+        _ if is_recommended => "recommended",
+        _ if candidate.objective.is_none() => "missing",
+        _ if candidate.is_feasible() => "feasible",
+        _ if candidate.is_infeasible() => "infeasible",
+        _ if candidate.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
+        _ => "undecided",
+    }
+}

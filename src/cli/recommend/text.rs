@@ -1,0 +1,127 @@
+//! A recommendation as a text: the answer first, then the table that it comes from.
+
+use super::standing;
+use crate::cli::table::{Table, cells_text, count_text, signed};
+use crate::report::figure::unit::Unit;
+use crate::report::gauge::Gauge;
+use crate::report::observed::Observed;
+use crate::report::policies::SamePolicy;
+use crate::report::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
+
+pub(super) fn render(
+    observed: &Observed,
+    request: &Request,
+    sections: &[Section],
+    same: &[SamePolicy],
+) -> String {
+    let mut text = format!("{}: {}\n\n", observed.results().setup.name, request.words());
+    for section in sections {
+        text += &section_text(observed, request, section);
+        text.push('\n');
+    }
+    text += "Bounds and verdicts are right together with 95 % confidence: the error is shared out over all constraints and\n\
+             cells of a table (Bonferroni); differences are paired by replication and corrected too (Holm).\n";
+    if !same.is_empty() {
+        text.push('\n');
+        text += &same_text(observed, same);
+    }
+    text
+}
+
+fn section_text(observed: &Observed, request: &Request, section: &Section) -> String {
+    let values: Vec<String> =
+        section.values.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+    let place = if values.is_empty() { String::new() } else { format!("with {}: ", values.join(", ")) };
+    let name = |index: usize| cells_text(observed.results(), &section.candidates[index].cells);
+    let mut text = match section.recommended {
+        Some(best) => format!("{place}=> {}\n", name(best)),
+        None => format!("{place}=> no cell keeps to all constraints with confidence\n"),
+    };
+    for index in &section.binding {
+        text += &format!("   binds: {}\n", request.constraints[*index]);
+    }
+    if section.binding.is_empty() && !request.constraints.is_empty() {
+        text += "   nothing binds: it is the best of all cells\n";
+    }
+    text += &table(observed, request, section);
+    for (index, candidate) in section.candidates.iter().enumerate() {
+        if standing(candidate, section.recommended == Some(index)) != "undecided" {
+            continue;
+        }
+        text += &match candidate.more_replications() {
+            Some(more) => {
+                format!("   {}: about {} more replications would decide\n", name(index), count_text(more))
+            }
+            None => format!("   {}: no number of replications would decide\n", name(index)),
+        };
+    }
+    text
+}
+
+fn table(observed: &Observed, request: &Request, section: &Section) -> String {
+    let mut header = vec!["", "cell", request.objective.as_str(), "behind the best"];
+    header.extend(request.constraints.iter().map(|constraint| constraint.metric.as_str()));
+    header.push("");
+    let mut table = Table::new(&header);
+    for (index, candidate) in section.candidates.iter().enumerate() {
+        let standing = standing(candidate, section.recommended == Some(index));
+        let sign = match standing {
+            "recommended" => "=>",
+            "feasible" => "+",
+            "infeasible" => "-",
+            _ => "?",
+        };
+        let unit = request.gauge().unit;
+        let mut row = vec![
+            sign.to_owned(),
+            cells_text(observed.results(), &candidate.cells),
+            candidate.objective.map_or_else(|| "–".to_owned(), |value| unit.text(value)),
+            behind(unit, candidate),
+        ];
+        let checks = request.constraints.iter().zip(&candidate.checks);
+        row.extend(checks.map(|(constraint, check)| check_text(constraint, check)));
+        row.push(standing.to_owned());
+        table.row(row);
+    }
+    table.render("   ", &[false, false, true])
+}
+
+fn behind(unit: Unit, candidate: &Candidate) -> String {
+    let Some(rank) = candidate.behind else { return String::new() };
+    let ends = rank.ends.map(|(low, high)| format!(" ({} to {})", signed(unit, low), signed(unit, high)));
+    let doubt = if rank.told_apart { "" } else { ", not told apart" };
+    format!("{}{}{doubt}", signed(unit, rank.difference), ends.unwrap_or_default())
+}
+
+/// The estimate and the bound that is held against the limit.
+fn check_text(constraint: &Constraint, check: &Check) -> String {
+    let unit = Gauge::of(&constraint.metric).unit;
+    let Some(value) = check.value else { return "missing".to_owned() };
+    let Some((low, high)) = check.ends else { return unit.text(value) };
+    match check.standing {
+        Standing::Undecided => format!("{} ({} to {})", unit.text(value), unit.text(low), unit.text(high)),
+        standing => {
+            let upper = constraint.at_most == (standing == Standing::Kept);
+            let (word, bound) = if upper { ("at most", high) } else { ("at least", low) };
+            format!("{} ({word} {})", unit.text(value), unit.text(bound))
+        }
+    }
+}
+
+/// The swept cells that are the same policy by the rules.
+fn same_text(observed: &Observed, same: &[SamePolicy]) -> String {
+    let position = |number: &usize| observed.cells().iter().position(|cell| cell.number == *number);
+    let mut text =
+        "The same policy whatever fails, so that a sweep needs only one of each line:\n".to_owned();
+    for group in same {
+        let cells: Vec<usize> = group.cells.iter().filter_map(position).collect();
+        let thresholds: Vec<String> =
+            group.thresholds.iter().map(|(needed, size)| format!("{needed} of {size}")).collect();
+        text += &format!(
+            "  {}: connections stay while at least {} backends of the zone are eligible\n",
+            cells_text(observed.results(), &cells),
+            thresholds.join(", "),
+        );
+    }
+    text + "With n backends a zone, all ratios above (k-1)/n and up to k/n are one policy; 0 acts as 1/n.\n"
+}

@@ -1,0 +1,102 @@
+//! Where a simulation disagrees with what the rules alone give, where both speak of the same.
+
+use crate::experiment::Experiment;
+use crate::report::compare::FAMILY_ERROR;
+use crate::report::expect::{Shares, caveats, expect_up_to};
+use crate::report::figure::unit::Unit;
+use crate::report::tables::CellSummary;
+use crate::stats::Estimate;
+
+/// Shares that differ by less than this are not mentioned: rare states and the time until a failure is detected, which
+/// the expectation leaves out, move them that far.
+const SMALLEST_DIFFERENCE: f64 = 0.002;
+/// Scenarios with more states of health are not looked at: a run does not wait for that.
+const STATES_MAX: usize = 2_000;
+/// The most lines.
+const LINES_SHOWN: usize = 5;
+
+/// A metric, and what is expected of it.
+type Check = (&'static str, fn(&Shares) -> Option<f64>);
+
+const CHECKS: [Check; 3] = [
+    ("cross_zone_connection_ratio", |shares| shares.cross_zone),
+    ("spilled_connection_ratio", |shares| Some(shares.spilled)),
+    ("unhealthy_connection_ratio", |shares| Some(shares.unhealthy)),
+];
+
+/// A simulated share beside the expected one.
+struct Pair {
+    metric: &'static str,
+    place: String,
+    simulated: Estimate,
+    expected: f64,
+}
+
+/// A line for each share whose interval, corrected for all that is looked at, misses the expected one.
+pub(super) fn disagreements(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<String> {
+    let pairs = pairs(experiment, summaries);
+    let error = FAMILY_ERROR / pairs.len().max(1) as f64;
+    let mut lines: Vec<String> = pairs.iter().filter_map(|pair| line(pair, error)).collect();
+    if lines.len() > LINES_SHOWN {
+        let more = lines.len() - LINES_SHOWN;
+        lines.truncate(LINES_SHOWN);
+        lines.push(format!("note: … and {more} more"));
+    }
+    lines
+}
+
+fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for (cell, summary) in experiment.cells().iter().zip(summaries) {
+        let scenario = experiment.scenario(cell);
+        if caveats(&scenario).iter().any(|caveat| caveat.forbids_comparison) {
+            continue;
+        }
+        let Ok(expectation) = expect_up_to(&scenario, STATES_MAX) else { continue };
+        for (metric, expected) in CHECKS {
+            let found = summary.metrics.iter().find(|found| found.metric.name == metric);
+            let interval = found.and_then(|found| found.interval);
+            if let (Some(interval), Some(expected)) = (interval, expected(&expectation.mean)) {
+                let simulated = Estimate { n: interval.n, value: interval.mean, std_dev: interval.std_dev };
+                pairs.push(Pair { metric, place: experiment.describe(cell), simulated, expected });
+            }
+        }
+    }
+    pairs
+}
+
+fn line(pair: &Pair, error: f64) -> Option<String> {
+    let Pair { metric, place, simulated, expected } = pair;
+    let (low, high) = simulated.ends(error)?;
+    let agrees = low <= *expected && *expected <= high;
+    if agrees || (simulated.value - expected).abs() < SMALLEST_DIFFERENCE {
+        return None;
+    }
+    let text = |value: f64| Unit::Percent.text(value);
+    Some(format!(
+        "note: {metric} is {} ({} to {}) in {place}, and {} is expected from the rules alone; `zonesim expect` says what \
+         that leaves out",
+        text(simulated.value),
+        text(low),
+        text(high),
+        text(*expected)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(expected: f64, std_dev: f64) -> Pair {
+        let simulated = Estimate { n: 10, value: 0.5, std_dev: Some(std_dev) };
+        Pair { metric: "cross_zone_connection_ratio", place: "arm `x`".to_owned(), simulated, expected }
+    }
+
+    #[test]
+    fn only_shown_and_noticeable_differences_are_said() {
+        assert_eq!(line(&pair(0.51, 0.1), 0.05), None, "within the interval");
+        assert_eq!(line(&pair(0.501, 0.000_1), 0.05), None, "too small to matter");
+        let said = line(&pair(0.6, 0.01), 0.05).unwrap();
+        assert!(said.contains("50 %") && said.contains("60 %") && said.contains("arm `x`"), "{said}");
+    }
+}

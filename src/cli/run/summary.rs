@@ -1,0 +1,66 @@
+//! The end of a run in a few lines: the headline metrics of every cell with their intervals.
+
+use crate::cli::table::Table;
+use crate::experiment::{Cell, Experiment};
+use crate::report::gauge::{Gauge, HEADLINES};
+use crate::report::tables::CellSummary;
+use crate::stats::Interval;
+
+/// The most rows shown; `summary.csv` has all.
+const ROWS_SHOWN: usize = 40;
+/// What the headline metrics are called here, in their order.
+const TITLES: [&str; HEADLINES.len()] =
+    ["failures", "cross-zone", "USD a month", "request p99 ms", "hottest zone"];
+
+/// Consecutive cells of an arm with the same headlines.
+struct Row<'a> {
+    cells: Vec<&'a Cell>,
+    values: Vec<Option<Interval>>,
+}
+
+pub(super) fn render(experiment: &Experiment, summaries: &[CellSummary]) -> String {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (cell, summary) in experiment.cells().iter().zip(summaries) {
+        let values = headlines(summary);
+        match rows.last_mut().filter(|row| row.cells[0].arm == cell.arm && row.values == values) {
+            Some(row) => row.cells.push(cell),
+            None => rows.push(Row { cells: vec![cell], values }),
+        }
+    }
+    let header: Vec<&str> = ["cell"].into_iter().chain(TITLES).collect();
+    let mut table = Table::new(&header);
+    for row in rows.iter().take(ROWS_SHOWN) {
+        let values = HEADLINES.iter().zip(&row.values).map(|(name, value)| text(name, *value));
+        table.row([name(&row.cells)].into_iter().chain(values));
+    }
+    let mut text = table.render("", &[]);
+    if rows.len() > ROWS_SHOWN {
+        text += &format!("… and {} more rows in summary.csv\n", rows.len() - ROWS_SHOWN);
+    }
+    let replications = experiment.replications();
+    text + &format!("means over {replications} replications, ± half of the 95 % interval\n")
+}
+
+fn headlines(summary: &CellSummary) -> Vec<Option<Interval>> {
+    let find = |name: &&str| summary.metrics.iter().find(|found| found.metric.name == *name)?.interval;
+    HEADLINES.iter().map(find).collect()
+}
+
+fn text(metric: &str, value: Option<Interval>) -> String {
+    let unit = Gauge::of(metric).unit;
+    let Some(interval) = value else { return "–".to_owned() };
+    let half = interval.half_width.map(|half| format!(" ± {}", unit.text(half)));
+    format!("{}{}", unit.text(interval.mean), half.unwrap_or_default())
+}
+
+fn name(cells: &[&Cell]) -> String {
+    let values = |cell: &Cell| {
+        let values = cell.values.iter().flatten().map(ToString::to_string);
+        values.collect::<Vec<_>>().join(" ")
+    };
+    let (first, last) = (cells[0], cells[cells.len() - 1]);
+    match cells.len() {
+        1 => format!("{} {}", first.arm, values(first)).trim_end().to_owned(),
+        count => format!("{} {} … {} ({count} cells)", first.arm, values(first), values(last)),
+    }
+}

@@ -1,0 +1,142 @@
+//! Shares of connections and multiples of load in one state of health, and their mean over states.
+
+use super::{Pool, State};
+use crate::ids::ZoneId;
+use crate::lb::backend::{BackendSet, Role};
+use crate::lb::zonal_affinity::{Decision, Outcome};
+use crate::sim::scenario::ClientGroup;
+
+/// What follows from a state of health. Shares are of connections, from 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Of the connections of clients in the region's zones: those that cross zones. Absent without such clients.
+    pub cross_zone: Option<f64>,
+    /// Those that left their zone because too few of its backends were eligible.
+    pub spilled: f64,
+    /// Those placed on a backend that is held unhealthy.
+    pub unhealthy: f64,
+    /// Those dropped.
+    pub dropped: f64,
+    /// Requests to the busiest backend over the mean of all of the serving role. Absent if nothing is served.
+    pub hottest: Option<f64>,
+    /// Of each pool the requests to one healthy backend, over the same mean; absent if it has none.
+    pub loads: Vec<Option<f64>>,
+}
+
+/// Sums over client groups.
+pub(super) struct Sum<'a> {
+    pools: &'a [Pool],
+    healthy: &'a [usize],
+    connections: f64,
+    zonal: f64,
+    crossing: f64,
+    spilled: f64,
+    unhealthy: f64,
+    dropped: f64,
+    requests: f64,
+    role: Option<Role>,
+    /// Requests a second to one healthy and to one unhealthy backend of each pool.
+    loads: Vec<(f64, f64)>,
+}
+
+impl<'a> Sum<'a> {
+    pub(super) fn new(pools: &'a [Pool], healthy: &'a [usize]) -> Self {
+        Self {
+            pools,
+            healthy,
+            connections: 0.0,
+            zonal: 0.0,
+            crossing: 0.0,
+            spilled: 0.0,
+            unhealthy: 0.0,
+            dropped: 0.0,
+            requests: 0.0,
+            role: None,
+            loads: vec![(0.0, 0.0); pools.len()],
+        }
+    }
+
+    /// Adds the connections of `client`, which is in `zone`, if it is in one.
+    pub(super) fn add(&mut self, client: &ClientGroup, zone: Option<ZoneId>, decision: &Decision) {
+        // What has no rate, or never leaves its backend, is left out; the caveats say so.
+        let Some(rate) = client.arrivals.mean_rate().filter(|_| client.own_backends.is_empty()) else {
+            return;
+        };
+        self.connections += rate;
+        self.zonal += if zone.is_some() { rate } else { 0.0 };
+        self.spilled += if decision.outcome == Outcome::Spilled { rate } else { 0.0 };
+        let counts: Vec<(usize, usize)> = match decision.modified {
+            Some(set) => self.counts(set),
+            None => vec![(0, 0); self.pools.len()],
+        };
+        let size: usize = counts.iter().map(|(healthy, unhealthy)| healthy + unhealthy).sum();
+        if size == 0 {
+            self.dropped += rate;
+            return;
+        }
+        let requests = rate * client.connection.requests.mean();
+        self.requests += requests;
+        self.role = decision.kind.role();
+        for (index, (healthy, unhealthy)) in counts.into_iter().enumerate() {
+            let each = |count: usize| count as f64 / size as f64;
+            self.unhealthy += rate * each(unhealthy);
+            if zone.is_some_and(|zone| zone != self.pools[index].zone) {
+                self.crossing += rate * each(healthy + unhealthy);
+            }
+            let load = requests / size as f64;
+            self.loads[index].0 += if healthy > 0 { load } else { 0.0 };
+            self.loads[index].1 += if unhealthy > 0 { load } else { 0.0 };
+        }
+    }
+
+    /// How many healthy and unhealthy members `set` has in each pool.
+    fn counts(&self, set: BackendSet) -> Vec<(usize, usize)> {
+        let count = |(pool, healthy): (&Pool, &usize)| {
+            let inside = set.role == pool.role && set.zone.is_none_or(|zone| zone == pool.zone);
+            match (inside, set.healthy_only) {
+                (false, _) => (0, 0),
+                (true, true) => (*healthy, 0),
+                (true, false) => (*healthy, pool.size - healthy),
+            }
+        };
+        self.pools.iter().zip(self.healthy).map(count).collect()
+    }
+
+    pub(super) fn finish(self) -> Shares {
+        let of_all = |part: f64| if self.connections > 0.0 { part / self.connections } else { 0.0 };
+        let serving = self.pools.iter().filter(|pool| Some(pool.role) == self.role);
+        let count: usize = serving.map(|pool| pool.size).sum();
+        let mean = (self.requests > 0.0 && count > 0).then(|| self.requests / count as f64);
+        let busiest =
+            self.loads.iter().map(|(healthy, unhealthy)| healthy.max(*unhealthy)).fold(0.0, f64::max);
+        let one = |(load, healthy): (&(f64, f64), &usize)| (*healthy > 0).then_some(load.0 / mean?);
+        Shares {
+            cross_zone: (self.zonal > 0.0).then(|| self.crossing / self.zonal),
+            spilled: of_all(self.spilled),
+            unhealthy: of_all(self.unhealthy),
+            dropped: of_all(self.dropped),
+            hottest: mean.map(|mean| busiest / mean),
+            loads: self.loads.iter().zip(self.healthy).map(|(load, healthy)| one((load, healthy))).collect(),
+        }
+    }
+}
+
+/// The mean over `states`. What is absent in some states is the mean over the others.
+pub fn mean(states: &[State]) -> Shares {
+    let of = |value: &dyn Fn(&Shares) -> Option<f64>| {
+        let present = states.iter().filter_map(|state| Some((state.probability, value(&state.shares)?)));
+        let (weight, sum) =
+            present.fold((0.0, 0.0), |(all, sum), (weight, value)| (all + weight, sum + weight * value));
+        (weight > 0.0).then(|| sum / weight)
+    };
+    let always = |value: fn(&Shares) -> f64| of(&|shares| Some(value(shares))).unwrap_or(0.0);
+    let pools = states.first().map_or(0, |state| state.shares.loads.len());
+    Shares {
+        cross_zone: of(&|shares| shares.cross_zone),
+        spilled: always(|shares| shares.spilled),
+        unhealthy: always(|shares| shares.unhealthy),
+        dropped: always(|shares| shares.dropped),
+        hottest: of(&|shares| shares.hottest),
+        loads: (0..pools).map(|pool| of(&|shares| shares.loads[pool])).collect(),
+    }
+}

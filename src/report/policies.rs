@@ -1,0 +1,177 @@
+//! Which cells are the same policy by the rules, whatever happens: spillover ratios between two thresholds.
+//!
+//! With n backends of a zone only the thresholds k/n matter. A client's connections stay while the share of eligible
+//! backends is at least the ratio (ZON-8; equality counts), so that all ratios in ((k-1)/n, k/n] keep them with the same
+//! numbers of backends, and ratio 0 acts as 1/n. The numbers come from [`decide`], which the engine asks too.
+
+use crate::experiment::{Cell, Experiment};
+use crate::ids::{BackendId, Id, IdVec, ZoneId};
+use crate::lb::backend::{Backend, Member, Role, Roster};
+use crate::lb::ratio::Ratio;
+use crate::lb::zonal_affinity::{Origin, Outcome, Policy, ZonalAffinity, decide};
+use crate::sim::scenario::{Change, Scenario};
+
+/// Cells that differ in nothing but a ratio, and that no state of health tells apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamePolicy {
+    /// The numbers of the cells; at least two.
+    pub cells: Vec<usize>,
+    /// How many of how many backends of a zone or role must be eligible for connections to stay, each pair once.
+    pub thresholds: Vec<(usize, usize)>,
+}
+
+/// A cell that spills: what it simulates but for its ratio, and its thresholds.
+struct Spilling {
+    scenario: Scenario,
+    same: SamePolicy,
+}
+
+/// All groups of cells of `experiment` that are the same policy.
+pub fn same_policies(experiment: &Experiment) -> Vec<SamePolicy> {
+    let mut found: Vec<Spilling> = Vec::new();
+    for cell in experiment.cells() {
+        let Some(spilling) = spilling(experiment, cell) else { continue };
+        let same = found.iter_mut().find(|other| {
+            other.same.thresholds == spilling.same.thresholds && other.scenario == spilling.scenario
+        });
+        match same {
+            Some(other) => other.same.cells.push(cell.index),
+            None => found.push(spilling),
+        }
+    }
+    found.into_iter().map(|spilling| spilling.same).filter(|same| same.cells.len() > 1).collect()
+}
+
+fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
+    let mut scenario = experiment.scenario(cell);
+    let policy = scenario.balancer.policy;
+    policy.zonal_affinity.spillover_ratio()?;
+    let mut thresholds: Vec<(usize, usize)> =
+        sizes(&scenario).into_iter().map(|size| (needed(&policy, size), size)).collect();
+    thresholds.sort_unstable_by_key(|(_, size)| *size);
+    scenario.balancer.policy.zonal_affinity = ZonalAffinity::SpillCrossZone(Ratio::ZERO);
+    Some(Spilling { scenario, same: SamePolicy { cells: vec![cell.index], thresholds } })
+}
+
+/// How many backends of one role a zone with clients may have, each number once. Operations that change backends may lead
+/// to any number.
+fn sizes(scenario: &Scenario) -> Vec<usize> {
+    let has_clients =
+        |zone: ZoneId| scenario.clients.iter().any(|client| client.origin == Origin::Zone(zone));
+    let changes = scenario.operations.iter().flat_map(|operation| &operation.changes);
+    let moves = changes
+        .into_iter()
+        .any(|change| matches!(change, Change::Add(_) | Change::Remove(_) | Change::SetRole(..)));
+    let mut sizes = Vec::new();
+    for zone in (0..scenario.zones.len()).map(ZoneId::from_index).filter(|zone| has_clients(*zone)) {
+        let here = || scenario.backends.iter().filter(move |spec| spec.zone == zone);
+        if moves {
+            sizes.extend(1..=here().count());
+        } else {
+            let of_role = |role| here().filter(|spec| spec.configured && spec.role == role).count();
+            sizes.extend([Role::Primary, Role::Failover].map(of_role));
+        }
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.retain(|size| *size > 0);
+    sizes
+}
+
+/// The fewest of `size` backends of a zone that keep its connections, while a backend elsewhere is healthy.
+fn needed(policy: &Policy, size: usize) -> usize {
+    let zonal = Policy {
+        zonal_affinity: policy.zonal_affinity,
+        spec_version: policy.spec_version,
+        ..Policy::default()
+    };
+    let (home, elsewhere) = (ZoneId::from_index(0), ZoneId::from_index(1));
+    let member = |zone, healthy| Member {
+        backend: Backend { name: String::new(), zone, role: Role::Primary },
+        configured: true,
+        healthy,
+    };
+    let stays = |eligible: &usize| {
+        let here = (0..size).map(|index| member(home, index < *eligible));
+        let members: IdVec<BackendId, Member> = here.chain([member(elsewhere, true)]).collect();
+        decide(&Roster::of(2, members), &zonal, Origin::Zone(home)).outcome == Outcome::InZone
+    };
+    (0..=size).find(stays).unwrap_or(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Overrides, Source};
+
+    fn classes(sizes: [usize; 2], arms: &str) -> Vec<SamePolicy> {
+        let text = format!(
+            r#"
+            name = "n"
+            region = {{ name = "r", zones = ["a", "b"] }}
+            [[backend_service.backends]]
+            group = "a"
+            zone = "a"
+            size = {}
+            [[backend_service.backends]]
+            group = "b"
+            zone = "b"
+            size = {}
+            [[clients]]
+            name = "web"
+            kind = "vm"
+            zone = "a"
+            arrivals = {{ poisson = {{ rate = 1.0 }} }}
+            {arms}
+            "#,
+            sizes[0], sizes[1]
+        );
+        same_policies(
+            &Experiment::parse(Source { name: "n".to_owned(), text }, &Overrides::default()).unwrap(),
+        )
+    }
+
+    const SPILL: &str = r#"
+        [[arms]]
+        name = "spill"
+        set = { "backend_service.zonal_affinity.spillover" = "SPILL_CROSS_ZONE" }
+        sweep = { "backend_service.zonal_affinity.spillover_ratio" = { from = 0.0, to = 1.0, step = 0.05 } }
+    "#;
+
+    #[test]
+    fn ratios_between_two_thresholds_are_one_policy_and_the_upper_end_belongs_to_it() {
+        let classes = classes([4, 4], SPILL);
+        let cells: Vec<Vec<usize>> = classes.iter().map(|same| same.cells.clone()).collect();
+        // 0.25 is cell 5, 0.5 cell 10, 0.75 cell 15.
+        assert_eq!(
+            cells,
+            [(0..=5).collect::<Vec<_>>(), (6..=10).collect(), (11..=15).collect(), (16..=20).collect()]
+        );
+        let thresholds: Vec<_> = classes.iter().map(|same| same.thresholds[0]).collect();
+        assert_eq!(thresholds, [(1, 4), (2, 4), (3, 4), (4, 4)]);
+    }
+
+    #[test]
+    fn zones_without_clients_do_not_matter() {
+        assert_eq!(classes([4, 3], SPILL), classes([4, 4], SPILL));
+    }
+
+    #[test]
+    fn what_differs_otherwise_is_not_the_same() {
+        let arms = SPILL.replace("sweep", "unused").split("unused").next().unwrap().to_owned()
+            + "[[arms]]\nname = \"other\"\n"
+            + "set = { \"backend_service.zonal_affinity\" = { spillover = \"SPILL_CROSS_ZONE\", spillover_ratio = 0.1 }, \
+               \"server.workers\" = 3 }\n";
+        assert_eq!(classes([4, 4], &arms), []);
+        let same = arms.replace(", \"server.workers\" = 3", "");
+        assert_eq!(classes([4, 4], &same)[0].cells, [0, 1], "arms may be the same policy too");
+    }
+
+    #[test]
+    fn operations_that_change_the_number_of_backends_count() {
+        let operation = "[[operations]]\nat = \"1s\"\ndo = \"remove_instances\"\nbackends = [\"a-1\"]\n";
+        let classes = classes([4, 4], &format!("{operation}{SPILL}"));
+        // With three left, 0.3 and 0.35 part at 1/3.
+        assert!(classes.iter().all(|same| !(same.cells.contains(&6) && same.cells.contains(&7))));
+    }
+}
