@@ -3,7 +3,7 @@
 use super::law::Law;
 
 /// The share of arrivals that `servers` without a queue lose, at an offered load of `load` Erlang (Erlang B; Kleinrock,
-/// Queueing Systems I, section 3.6), by the usual recursion.
+/// Queueing Systems I, section 3.7), by the usual recursion.
 pub(super) fn erlang_b(servers: u32, load: f64) -> f64 {
     (1..=servers).fold(1.0, |loss, server| load * loss / (f64::from(server) + load * loss))
 }
@@ -20,7 +20,7 @@ pub(super) fn mmc_wait(servers: u32, rate: f64, service: f64) -> f64 {
 }
 
 /// The share of arrivals that M/M/c/K loses: the probability that all `servers` and all `queue` places are taken, where
-/// each state's is the one before it times load over busy servers (Kleinrock I, section 3.7).
+/// each state's is the one before it times load over busy servers (Kleinrock I, section 3.1).
 pub(super) fn mmck_loss(servers: u32, queue: u32, load: f64) -> f64 {
     let mut term = 1.0;
     let mut sum = 1.0;

@@ -78,7 +78,7 @@ fn mmck() -> Case {
     let loss = theory::mmck_loss(2, 3, rate * SERVICE);
     world.case(
         "M/M/2/5",
-        "Kleinrock I, 3.7",
+        "birth and death; Kleinrock I, 3.1",
         vec![
             check("share of lost requests", loss, 0.03, failed(FailureCause::QueueFull)),
             busy(rate * SERVICE * (1.0 - loss) / 2.0),
@@ -94,7 +94,7 @@ fn erlang_loss() -> Case {
     let loss = theory::erlang_b(5, rate * law.mean);
     world.case(
         "M/G/5/5, lognormal service",
-        "Erlang B; Kleinrock I, 3.6",
+        "Erlang B; Kleinrock I, 3.7",
         vec![check("share of lost requests", loss, 0.03, failed(FailureCause::QueueFull))],
     )
 }
@@ -118,7 +118,11 @@ fn splitting() -> Case {
         Part { part: first.traffic.connections as f64, whole: outcome.started as f64 }
     };
     checks.push(check("share of the first backend", 1.0 / f64::from(backends), 0.02, first));
-    world.case("8 backends behind affinity NONE, each M/M/1", "Poisson splitting; Kleinrock I, 2.4", checks)
+    world.case(
+        "8 backends behind affinity NONE, each M/M/1",
+        "Poisson splitting; Ross, Stochastic Processes, 2.3",
+        checks,
+    )
 }
 
 /// Clients that wait for their connection, and think, before they open the next.
