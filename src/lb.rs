@@ -197,6 +197,12 @@ impl LoadBalancer {
         &self.decisions[origin_slot(origin, self.roster.zones())]
     }
 
+    /// Whether [`prefetch`](Self::prefetch) pays: not while everything fits into a processor's cache.
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.table.is_large()
+    }
+
     /// Asks the processor to fetch what routing `packet` will need soon. Changes nothing.
     #[inline]
     pub fn prefetch(&mut self, packet: &Packet) {

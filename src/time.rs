@@ -167,7 +167,8 @@ impl fmt::Display for SimDuration {
             return f.write_str("0s");
         }
         let whole = UNITS.iter().find(|(name, nanos)| *name != "µs" && self.0.is_multiple_of(*nanos));
-        let tenths = UNITS.iter().find(|(_, nanos)| self.0 >= *nanos && (self.0 * 10).is_multiple_of(*nanos));
+        let is_tenths = |nanos: u64| (u128::from(self.0) * 10).is_multiple_of(u128::from(nanos));
+        let tenths = UNITS.iter().find(|(_, nanos)| self.0 >= *nanos && is_tenths(*nanos));
         match (whole, tenths) {
             (_, Some((name, nanos)))
                 if *nanos <= NANOS_PER_SEC && self.0 < nanos * 10 && !self.0.is_multiple_of(*nanos) =>

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml_edit::Table;
 
-use super::bounded::Name;
+use super::bounded::{Name, Span};
 use super::control_plane::{Balancer, ControlPlane, Scheme};
 use super::empirical::inline_files;
 use super::files::DataFiles;
@@ -217,6 +217,15 @@ fn before_the_end(at: SimDuration, timing: &Timing, path: &KeyPath) -> Result<Si
     let what = format!("is {at}, but the measured window ends at {end}");
     let help = "write an earlier time, on the clock that starts with the warm-up";
     Err(Problem::that(path.clone().key("at"), what, help))
+}
+
+/// Checks that `length`, which may be nothing, is not longer than any run.
+fn not_forever(length: SimDuration, path: KeyPath) -> Result<(), Problem> {
+    if length <= Span::LONGEST {
+        return Ok(());
+    }
+    let what = format!("is {length}, longer than any run");
+    Err(Problem::that(path, what, format!("write at most {}", Span::LONGEST)))
 }
 
 /// `[region]`

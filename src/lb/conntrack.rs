@@ -137,6 +137,12 @@ impl ConnectionTable {
         TrackingKey(u64::from(source.ip) << 32 | u64::from(source.port) << 16 | destination << 4 | protocol)
     }
 
+    /// Whether the table is too large for a processor's cache, so that fetching ahead pays.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.slots.len() * size_of::<Slot>() > 1 << 20
+    }
+
     /// Asks the processor to fetch the slot where the search for `key` begins.
     #[inline]
     pub(super) fn prefetch(&self, key: TrackingKey) {

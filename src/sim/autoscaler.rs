@@ -61,18 +61,22 @@ impl Autoscaler {
 
     /// How many members there should be now.
     fn recommend(&mut self, now: SimTime, stations: &mut IdVec<BackendId, Station>) -> u32 {
-        let (mut busy, mut counted) = (0.0, 0_u32);
+        let (mut busy, mut counted, mut serving) = (0.0, 0_u32, 0_u32);
         for member in &mut self.members {
             let Some(nanos) = stations[member.backend].busy_nanos(now) else { continue };
             let used = (nanos - std::mem::replace(&mut member.busy_nanos, nanos)) as f64;
-            if matches!(member.state, MemberState::Present(counts_from) if counts_from <= now) {
+            let MemberState::Present(counts_from) = member.state else { continue };
+            serving += 1;
+            if counts_from <= now {
                 let workers = stations[member.backend].workers().map_or(1.0, f64::from);
                 busy += used / (workers * self.policy.evaluation_interval.as_nanos() as f64);
                 counted += 1;
             }
         }
-        // The least bit more than a whole number is rounding.
-        let needed = (busy / self.policy.cpu_utilization.utilization_target.value() - 1e-9).ceil() as u32;
+        // Those that cool down are as busy as the others. The least bit more than a whole number is rounding.
+        let mean = busy / f64::from(counted.max(1));
+        let target = self.policy.cpu_utilization.utilization_target.value();
+        let needed = (mean * f64::from(serving) / target - 1e-9).ceil() as u32;
         let size = if counted == 0 { self.size() } else { needed };
         let recommended = size.clamp(self.policy.min_num_replicas.get(), self.policy.max_num_replicas.get());
         let since = self.policy.stabilization_period;
@@ -144,6 +148,7 @@ impl Simulation<'_> {
     pub(super) fn boots(&mut self, now: SimTime, backend: BackendId) {
         self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(now, backend));
         self.machines[backend].replace(now);
+        self.plan_renewal(backend);
         self.went_down(now, backend);
         self.change(now, &[Change::Add(backend)]);
     }
@@ -207,8 +212,10 @@ mod tests {
         for time in [50, 60, 70, 80, 90] {
             assert_eq!(autoscaler.evaluate(at(time), &mut stations), (vec![], vec![]), "at {time} s");
         }
-        // The highest recommendation of the last minute is that of 50 s: half of an interval, for which two are enough.
-        let (ordered, removed) = autoscaler.evaluate(at(100), &mut stations);
-        assert_eq!((ordered.len(), removed.as_slice()), (0, &[3, 2].map(BackendId::from_index)[..]));
+        // At 50 s half of an interval was busy, on one of two members that count of four that serve: four were needed still.
+        assert_eq!(autoscaler.evaluate(at(100), &mut stations), (vec![], vec![]));
+        // In the minute that ends now none was busy.
+        let (ordered, removed) = autoscaler.evaluate(at(110), &mut stations);
+        assert_eq!((ordered.len(), removed.as_slice()), (0, &[3, 2, 1].map(BackendId::from_index)[..]));
     }
 }

@@ -177,21 +177,29 @@ impl Clients {
 
     /// A connection is over: its port is free again, and unless another one goes on where it ends, its client is done.
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failed: bool) {
-        let senders = &mut self.groups[flow.client];
-        let ports =
-            if LATER_PORTS.contains(&flow.port) { &mut senders.later_ports } else { &mut senders.ports };
-        ports.release(flow.address, flow.port);
+        self.groups[flow.client].free_port(flow.address, flow.port);
         let goes_on = if failed { flow.retries_left > 0 } else { flow.requests_sent < flow.requests };
-        if goes_on {
-            return;
+        if !goes_on {
+            self.done(now, flow.client, flow.number, flow.started);
         }
+    }
+
+    /// A connection is not opened after all: its client is dead.
+    pub(super) fn not_opened(&mut self, now: SimTime, client: ClientId, connection: NewConnection) {
+        self.groups[client].free_port(connection.address, connection.port);
+        self.done(now, client, connection.number, now);
+    }
+
+    /// Nothing follows upon a connection that began at `started`, of what `client` knows by `number`.
+    fn done(&mut self, now: SimTime, client: ClientId, number: u32, started: SimTime) {
+        let senders = &mut self.groups[client];
         if let Some(recorded) = &mut senders.recorded {
-            recorded.rows.take(flow.number);
+            recorded.rows.take(number);
         }
         if senders.closed.is_some() {
             // Time passes even if neither connections nor thoughts take any.
-            let next = (now + senders.think(flow.number)).max(flow.started + SimDuration::from_nanos(1));
-            self.plan(next, flow.client, Turn::Client(flow.number));
+            let next = (now + senders.think(number)).max(started + SimDuration::from_nanos(1));
+            self.plan(next, client, Turn::Client(number));
         }
     }
 
@@ -274,6 +282,11 @@ impl Senders {
             recorded: matches!(group.arrivals, ArrivalSpec::Trace(_)).then(Recorded::default),
             closed,
         }
+    }
+
+    fn free_port(&mut self, address: u32, port: u16) {
+        let ports = if LATER_PORTS.contains(&port) { &mut self.later_ports } else { &mut self.ports };
+        ports.release(address, port);
     }
 
     /// Draws what names the next arrival, of which `row` was recorded.

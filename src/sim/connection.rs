@@ -116,6 +116,7 @@ impl Simulation<'_> {
             state: FlowState::Connecting,
             syn_retries: 0,
             resends: 0,
+            timed: false,
             backend: None,
             incarnation: 0,
             requests_sent: 0,
@@ -249,7 +250,7 @@ impl Simulation<'_> {
     /// A request sets out to `backend`, and arrives or is lost.
     fn request_travels(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         if self.loses(id, backend, 1, Draw::RequestLoss, self.flows[id].sending()) {
-            return self.await_resend(now, id);
+            return self.send_again(now, id, FlowStep::Resend);
         }
         let arrival = now + self.flows[id].trip.half();
         if arrival > self.request_deadline(id) {
@@ -263,39 +264,34 @@ impl Simulation<'_> {
         }
     }
 
-    /// A request was lost on its way: it is sent again, if the client waits that long.
-    fn await_resend(&mut self, now: SimTime, id: FlowId) {
+    /// What was sent at `now` is lost: `step` sends it again, if the client waits that long.
+    fn send_again(&mut self, now: SimTime, id: FlowId, step: FlowStep) {
         let again = now + FIRST_DATA_TIMEOUT * (1 << self.flows[id].resends.min(20));
         if self.protocol(id) != Protocol::Tcp || again >= self.request_deadline(id) {
             return self.await_request_timeout(id);
         }
         self.flows[id].resends += 1;
-        self.schedule(again, id, FlowStep::Resend);
+        self.schedule(again, id, step);
     }
 
-    /// A response sets out at time `sent`; gives when the client has it, after as many losses as there are. Never, if the
-    /// protocol sends nothing again.
-    pub(super) fn response_arrives(&mut self, sent: SimTime, id: FlowId, backend: BackendId) -> SimTime {
-        let mut sent = sent;
-        let mut wait = FIRST_DATA_TIMEOUT;
-        let deadline = self.request_deadline(id);
-        let mut losses = 0;
-        while sent <= deadline
-            && self.loses(id, backend, 1, Draw::ResponseLoss, self.flows[id].sending() + losses)
-        {
-            if self.protocol(id) != Protocol::Tcp {
-                return SimTime::NEVER;
-            }
-            sent += wait;
-            wait = wait * 2;
-            losses += 1;
+    /// A backend sends an answer, the first time or again. If it is lost, it is sent again as long as the client waits.
+    pub(super) fn answer(&mut self, now: SimTime, id: FlowId) {
+        let backend = self.backend(id);
+        if self.machines[backend].incarnation() != self.flows[id].incarnation {
+            return self.await_request_timeout(id);
         }
-        sent + self.flows[id].way_back()
+        if !self.loses(id, backend, 1, Draw::ResponseLoss, self.flows[id].sending()) {
+            return self.deliver(now, id);
+        }
+        self.send_again(now, id, FlowStep::Answer);
     }
 
     /// Whether the network loses a packet of this connection, or one of `ways` packets there and back.
     #[inline]
     fn loses(&self, id: FlowId, backend: BackendId, ways: i32, what: Draw, number: u32) -> bool {
+        if !self.links.is_lossy() {
+            return false;
+        }
         let flow = &self.flows[id];
         let (place, zone) = (self.scenario.clients[flow.client].place, self.scenario.backends[backend].zone);
         let passes = self.links.passes(place, zone);
@@ -397,14 +393,6 @@ impl Simulation<'_> {
         self.pause(now, id, now + think);
     }
 
-    /// A request that waited or is in service has taken too long. (The timeout of an earlier request, which was
-    /// answered, means nothing.)
-    pub(super) fn request_timeout(&mut self, now: SimTime, id: FlowId) {
-        if now >= self.request_deadline(id) {
-            self.fail(now, id, FailureCause::RequestTimeout);
-        }
-    }
-
     /// The backend goes down while it has a request of this connection.
     pub(super) fn interrupt(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         let flow = &self.flows[id];
@@ -483,6 +471,13 @@ impl Simulation<'_> {
     fn own_backend(&self, flow: &Flow) -> Option<BackendId> {
         let own = *self.scenario.clients[flow.client].own_backends.get(flow.address as usize)?;
         self.balancer.roster().member(own).configured.then_some(own)
+    }
+
+    /// Whether a client is itself a backend that does nothing any more.
+    #[inline]
+    pub(super) fn is_dead(&self, client: ClientId, address: u32) -> bool {
+        let own = self.scenario.clients[client].own_backends.get(address as usize);
+        own.is_some_and(|own| self.machines[*own].state() == MachineState::Silent)
     }
 
     /// Asks the processor to fetch what routing the next packet from `source` will need.

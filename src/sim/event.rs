@@ -57,6 +57,8 @@ pub(super) enum FlowStep {
     RequestArrives,
     /// A worker is done with a request.
     ServiceEnds,
+    /// A backend sends an answer that the network may lose.
+    Answer,
     /// The client has the whole response.
     Response,
     /// The client has thought enough and sends the next request.

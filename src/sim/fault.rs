@@ -19,8 +19,30 @@ pub(super) struct Strike {
 /// What it strikes, and what it does to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StrikeEffect {
-    Backends(Vec<BackendId>, BackendFault),
+    Backends(Victims, BackendFault),
     Link([ZoneId; 2], LinkFault),
+}
+
+/// Whom a strike may hit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Victims {
+    /// In the order in which they are chosen, the same in every arm.
+    pub(super) candidates: Vec<BackendId>,
+    /// The share of those that are there when it strikes.
+    pub(super) fraction: f64,
+}
+
+impl Victims {
+    /// Whom it hits of those that are there, in the order of their ids: the nearest whole number to the fraction of them, and
+    /// at least one, if there is one, unless the fraction is 0.
+    pub(super) fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
+        let present = self.candidates.iter().copied().filter(|backend| is_there(*backend));
+        let mut hit: Vec<BackendId> = present.collect();
+        let share = self.fraction * hit.len() as f64;
+        hit.truncate((share.round() as usize).max(usize::from(share > 0.0)));
+        hit.sort_unstable();
+        hit
+    }
 }
 
 /// Everything that the faults of `scenario` do: the same in every arm.
@@ -35,7 +57,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
     let key = seed.stream(Purpose::FaultTargets, &format!("fault-{number}"));
     let effect = match &fault.effect {
         FaultEffect::Backends { targets, fraction, kind } => {
-            StrikeEffect::Backends(chosen(targets, fraction.value(), key), *kind)
+            let victims = Victims { candidates: in_random_order(targets, key), fraction: fraction.value() };
+            StrikeEffect::Backends(victims, *kind)
         }
         FaultEffect::Link { between, kind } => StrikeEffect::Link(*between, *kind),
     };
@@ -63,7 +86,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
             }
         }
         FaultSchedule::Rolling { at, batch, pause, grace, restart } => {
-            let StrikeEffect::Backends(backends, _) = effect else { return Vec::new() };
+            let StrikeEffect::Backends(victims, _) = effect else { return Vec::new() };
+            let backends = victims.hit(|_| true);
             let length = *grace + *restart + *pause;
             let batches = (0..).zip(backends.chunks(batch.get() as usize));
             batches
@@ -76,30 +100,23 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
 /// A restart of `batch` that begins at `start`: seen unhealthy first, then refusing.
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
     let strike = |at, end, mode| {
-        let effect = StrikeEffect::Backends(batch.to_vec(), BackendFault::Fails(mode));
+        let victims = Victims { candidates: batch.to_vec(), fraction: 1.0 };
+        let effect = StrikeEffect::Backends(victims, BackendFault::Fails(mode));
         Strike { at, end: Some(end), effect }
     };
     let down = start + grace;
     [strike(start, down, FailureMode::UnhealthyOnly), strike(down, down + restart, FailureMode::Refuse)]
 }
 
-/// A random choice of the nearest whole number to `fraction` of `targets`, and of at least one unless it is 0. All targets
-/// keep their order.
-fn chosen(targets: &[BackendId], fraction: f64, key: StreamKey) -> Vec<BackendId> {
+/// `targets` in a random order: a Fisher-Yates shuffle.
+fn in_random_order(targets: &[BackendId], key: StreamKey) -> Vec<BackendId> {
     let mut targets = targets.to_vec();
-    let share = fraction * targets.len() as f64;
-    let count = (share.round() as usize).max(usize::from(share > 0.0));
-    if count == targets.len() {
-        return targets;
-    }
     let mut stream = key.generator();
-    // The first steps of a Fisher-Yates shuffle.
-    for position in 0..count {
+    for position in 0..targets.len() {
         let rest = (targets.len() - position) as u128;
-        let chosen = position + ((u128::from(stream.next_u64()) * rest) >> 64) as usize;
-        targets.swap(position, chosen);
+        let offset = (u128::from(stream.next_u64()) * rest) >> 64;
+        targets.swap(position, position + offset as usize);
     }
-    targets.truncate(count);
     targets
 }
 
@@ -156,7 +173,7 @@ mod tests {
         let sizes: Vec<usize> = strikes
             .iter()
             .map(|strike| match &strike.effect {
-                StrikeEffect::Backends(backends, _) => backends.len(),
+                StrikeEffect::Backends(victims, _) => victims.hit(|_| true).len(),
                 StrikeEffect::Link(..) => 0,
             })
             .collect();
@@ -179,8 +196,9 @@ mod tests {
         {
             let schedule = FaultSchedule::Once { at: at(1), duration: None };
             let found = strikes_of(&fault(count, fraction, schedule), 0, RunSeed::new(1, 0), at(10));
-            let StrikeEffect::Backends(backends, _) = &found[0].effect else { panic!("backends") };
-            assert_eq!(backends.len(), expected, "{fraction} of {count}");
+            let StrikeEffect::Backends(victims, _) = &found[0].effect else { panic!("backends") };
+            assert_eq!(victims.hit(|_| true).len(), expected, "{fraction} of {count}");
+            assert_eq!(victims.hit(|_| false), []);
         }
     }
 }

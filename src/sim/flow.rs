@@ -68,7 +68,10 @@ pub(super) struct Flow {
     /// Whether the load balancer held its backend unhealthy when it placed it there.
     pub(super) on_unhealthy: bool,
     pub(super) retries_left: u32,
-    /// Events and queue places that name it.
+    /// Whether an event stands for the timeout of a request. There is one at most, whatever the number of requests: it is set
+    /// anew when it comes too early.
+    pub(super) timed: bool,
+    /// Events and queue places that name it: a few at most.
     pub(super) pending: u8,
 }
 
@@ -99,6 +102,12 @@ impl Flows {
             flow.client == client && flow.state != FlowState::Over && range.contains(&flow.port)
         });
         open.map(|flow| (flow.address, flow.port)).collect()
+    }
+
+    /// Whether they are too many for a processor's cache, so that fetching ahead pays.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.slots.len() * size_of::<Flow>() > 1 << 20
     }
 
     /// Asks the processor to fetch a connection.

@@ -1,14 +1,20 @@
 //! The network between client places and zones: round trips, and what faults make of them.
 
-use super::scenario::{LinkFault, Scenario};
-use crate::ids::{Id, IdVec, PlaceId, ZoneId};
+use super::scenario::{Fault, FaultEffect, LinkFault, Scenario};
+use crate::ids::{Id, PlaceId, ZoneId};
 use crate::random::Distribution;
 use crate::time::SimDuration;
 
 /// The links of a run.
 #[derive(Debug)]
 pub(super) struct Links {
-    links: IdVec<PlaceId, IdVec<ZoneId, Link>>,
+    /// Row by row: a place's links to all zones.
+    links: Vec<Link>,
+    zones: usize,
+    /// How many links lose packets now.
+    lossy: usize,
+    /// Whether any ever does.
+    ever_lossy: bool,
 }
 
 /// The way from a place to a zone and back.
@@ -28,34 +34,59 @@ impl Links {
             delay: SimDuration::ZERO,
             losses: Vec::new(),
         };
-        Self { links: scenario.round_trips.iter().map(|row| row.iter().map(link).collect()).collect() }
+        let links = scenario.round_trips.iter().flat_map(|row| row.iter().map(link)).collect();
+        let loses =
+            |fault: &Fault| matches!(fault.effect, FaultEffect::Link { kind: LinkFault::Loss(_), .. });
+        let ever_lossy = scenario.faults.iter().any(loses);
+        Self { links, zones: scenario.zones.len(), lossy: 0, ever_lossy }
+    }
+
+    #[inline]
+    fn link(&self, place: PlaceId, zone: ZoneId) -> &Link {
+        &self.links[place.index() * self.zones + zone.index()]
     }
 
     /// The distribution of round trips without faults.
     #[inline]
     pub(super) fn round_trips(&self, place: PlaceId, zone: ZoneId) -> &Distribution<SimDuration> {
-        &self.links[place][zone].round_trips
+        &self.link(place, zone).round_trips
     }
 
     /// What faults add to a round trip now.
     #[inline]
     pub(super) fn delay(&self, place: PlaceId, zone: ZoneId) -> SimDuration {
-        self.links[place][zone].delay
+        self.link(place, zone).delay
+    }
+
+    /// Whether any link loses packets now.
+    #[inline]
+    pub(super) fn is_lossy(&self) -> bool {
+        self.lossy > 0
+    }
+
+    /// Whether any link ever loses packets.
+    #[inline]
+    pub(super) fn is_ever_lossy(&self) -> bool {
+        self.ever_lossy
     }
 
     /// The probability that a packet is not lost now.
     #[inline]
     pub(super) fn passes(&self, place: PlaceId, zone: ZoneId) -> f64 {
-        let losses = &self.links[place][zone].losses;
-        if losses.is_empty() { 1.0 } else { losses.iter().map(|loss| 1.0 - loss).product() }
+        if !self.is_lossy() {
+            return 1.0;
+        }
+        self.link(place, zone).losses.iter().map(|loss| 1.0 - loss).product()
     }
 
     /// A fault between two zones begins or ends, both ways.
     pub(super) fn fault(&mut self, [a, b]: [ZoneId; 2], fault: LinkFault, begins: bool) {
-        self.links[PlaceId::from_index(a.index())][b].fault(fault, begins);
-        if a != b {
-            self.links[PlaceId::from_index(b.index())][a].fault(fault, begins);
+        let ways = [(a, b), (b, a)];
+        for (from, to) in ways.into_iter().take(if a == b { 1 } else { 2 }) {
+            // The zones are the first places.
+            self.links[from.index() * self.zones + to.index()].fault(fault, begins);
         }
+        self.lossy = self.links.iter().filter(|link| !link.losses.is_empty()).count();
     }
 }
 

@@ -177,10 +177,23 @@ impl Machine {
         went_down
     }
 
-    /// A new machine takes its place, to which no connection is known.
+    /// A new machine takes its place, to which no connection is known, and which has not failed. What a fault does, it does
+    /// to the new one too.
     pub(super) fn replace(&mut self, now: SimTime) {
         self.incarnation += 1;
         self.returned = Some(now);
+        if let Some(renewal) = &mut self.renewal {
+            self.causes[renewal.failures.mode as usize] -= u32::from(!renewal.up);
+            renewal.up = true;
+            renewal.draw_next(now);
+        }
+        self.look_ahead(now);
+    }
+
+    /// A fault that could have struck it begins or ends for others.
+    pub(super) fn pass_fault(&mut self, now: SimTime) {
+        let _edge = self.fault_edges.pop();
+        self.look_ahead(now);
     }
 
     /// The connections that a failure catches in service.

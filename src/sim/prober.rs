@@ -5,7 +5,7 @@ use rand::Rng;
 use super::machine::MachineState;
 use super::station::ProbeId;
 use crate::lb::health::{HealthCheck, JointHealth, Phase};
-use crate::random::{Distribution, Purpose, RunSeed, Stream, StreamKey, open_unit};
+use crate::random::{Distribution, Purpose, RunSeed, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The probers of one backend. Each has one probe under way at most (its timeout is no longer than the interval).
@@ -24,13 +24,14 @@ pub(super) struct Probers {
 
 #[derive(Debug)]
 struct Prober {
-    trips: Stream,
+    /// The key of what its probes meet, each by its number: whether one waits changes nothing for the next.
+    trips: StreamKey,
     /// From the moment when probing begins to the first probe.
     offset: SimDuration,
     start: SimTime,
     trip: SimDuration,
     /// The number of its latest probe.
-    number: u16,
+    number: u64,
     /// Whether that has no result yet.
     awaiting: bool,
     /// Its probes that workers are busy with: one that has timed out already may be among them.
@@ -57,10 +58,10 @@ impl Probers {
         let trips = seed.stream(Purpose::ProbeTrips, backend);
         let count = u64::from(check.probers.count.get());
         // The first prober's draws are those that it has alone.
-        let of = |key: StreamKey, number| if number == 0 { key } else { key.child(number) }.generator();
+        let of = |key: StreamKey, number| if number == 0 { key } else { key.child(number) };
         let prober = |number: u64| Prober {
             trips: of(trips, number),
-            offset: offset(&check, number, of(phases, number).next_u64()),
+            offset: offset(&check, number, of(phases, number).generator().next_u64()),
             start: SimTime::ZERO,
             trip: SimDuration::ZERO,
             number: 0,
@@ -104,10 +105,10 @@ impl Probers {
     ) -> (Option<SimTime>, SimTime) {
         let prober = &mut self.probers[usize::from(prober)];
         prober.start = now;
-        prober.trip = self.round_trips.sample(&mut prober.trips) + delay;
-        prober.number = prober.number.wrapping_add(1);
+        prober.number += 1;
+        prober.trip = self.round_trips.sample(&mut prober.draws(ProbeDraw::Trip)) + delay;
         prober.awaiting = true;
-        let lost = passes < 1.0 && open_unit(prober.trips.next_u64()) >= passes * passes;
+        let lost = passes < 1.0 && open_unit(prober.draws(ProbeDraw::Loss).next_u64()) >= passes * passes;
         let in_time = !lost && prober.trip <= self.check.timeout;
         (in_time.then(|| now + prober.trip.half()), now + self.check.check_interval)
     }
@@ -122,7 +123,7 @@ impl Probers {
 
     /// The probe that is under way.
     pub(super) fn current(&self, prober: u8) -> ProbeId {
-        ProbeId { prober, number: self.probers[usize::from(prober)].number }
+        ProbeId { prober, number: self.probers[usize::from(prober)].number as u16 }
     }
 
     /// Whether the latest probe of `prober` has no result yet.
@@ -136,8 +137,8 @@ impl Probers {
     }
 
     /// How long a worker takes for `probe`, if it is like a request.
-    pub(super) fn work(&mut self, probe: ProbeId, service_time: &Distribution<SimDuration>) -> SimDuration {
-        service_time.sample(&mut self.probers[usize::from(probe.prober)].trips)
+    pub(super) fn work(&self, probe: ProbeId, service_time: &Distribution<SimDuration>) -> SimDuration {
+        service_time.sample(&mut self.probers[usize::from(probe.prober)].draws(ProbeDraw::Work))
     }
 
     /// A worker is busy with `probe` until `done`, in life `life` of the machine.
@@ -169,6 +170,21 @@ impl Probers {
     /// Whether results count.
     pub(super) fn is_checking(&self) -> bool {
         self.checking
+    }
+}
+
+/// What a draw of a probe is for.
+#[derive(Clone, Copy, Debug)]
+enum ProbeDraw {
+    Trip,
+    Loss,
+    Work,
+}
+
+impl Prober {
+    /// The generator of one draw of the latest probe.
+    fn draws(&self, what: ProbeDraw) -> impl Rng + use<> {
+        self.trips.child(self.number << 2 | what as u64).draws()
     }
 }
 

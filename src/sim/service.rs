@@ -38,9 +38,8 @@ impl Simulation<'_> {
         match self.stations[backend].admit(now, Job::Request(id)) {
             Admission::Starts => self.serve(now, id, backend),
             Admission::Waits => {
-                let deadline = self.request_deadline(id);
                 self.flows[id].pending += 1;
-                self.schedule(deadline, id, FlowStep::RequestTimeout);
+                self.time_request(id);
             }
             Admission::Full => self.fail_at(now + back, id, FailureCause::QueueFull),
         }
@@ -53,8 +52,7 @@ impl Simulation<'_> {
         let work = work.scaled(self.machines[backend].slowness(now));
         if self.stations[backend].is_sharing() {
             self.flows[id].pending += 1;
-            let deadline = self.request_deadline(id);
-            self.schedule(deadline, id, FlowStep::RequestTimeout);
+            self.time_request(id);
             return self.share(now, backend, Job::Request(id), work);
         }
         let done = now + work;
@@ -63,9 +61,8 @@ impl Simulation<'_> {
             self.respond(done, id);
         } else {
             self.schedule(done, id, FlowStep::ServiceEnds);
-            let deadline = self.request_deadline(id);
-            if done > deadline {
-                self.schedule(deadline, id, FlowStep::RequestTimeout);
+            if done > self.request_deadline(id) {
+                self.time_request(id);
             }
         }
     }
@@ -74,7 +71,10 @@ impl Simulation<'_> {
     pub(super) fn service_ends(&mut self, now: SimTime, id: FlowId) {
         let backend = self.backend(id);
         if self.machines[backend].incarnation() != self.flows[id].incarnation {
-            // The backend has failed since: its workers dropped everything.
+            // The backend has failed since, or is another machine: its workers dropped everything.
+            if self.flows[id].state == FlowState::Requesting {
+                self.await_request_timeout(id);
+            }
             return;
         }
         if self.flows[id].state == FlowState::Requesting {
@@ -132,14 +132,40 @@ impl Simulation<'_> {
         }
     }
 
-    /// A backend answers at time `done`.
+    /// A backend answers at time `done`. Whether the network loses the answer is decided then.
     fn respond(&mut self, done: SimTime, id: FlowId) {
-        let response = self.response_arrives(done, id, self.backend(id));
-        let deadline = self.request_deadline(id);
-        if response <= deadline {
+        if self.links.is_ever_lossy() && done <= self.request_deadline(id) {
+            self.flows[id].resends = 0;
+            return self.schedule(done, id, FlowStep::Answer);
+        }
+        self.deliver(done, id);
+    }
+
+    /// An answer sets out at time `sent`, and is not lost.
+    pub(super) fn deliver(&mut self, sent: SimTime, id: FlowId) {
+        let response = sent + self.flows[id].way_back();
+        if response <= self.request_deadline(id) {
             self.schedule(response, id, FlowStep::Response);
         } else {
+            self.time_request(id);
+        }
+    }
+
+    /// The request that is under way fails when it has taken too long.
+    fn time_request(&mut self, id: FlowId) {
+        if !self.flows[id].timed {
+            self.flows[id].timed = true;
+            let deadline = self.request_deadline(id);
             self.schedule(deadline, id, FlowStep::RequestTimeout);
+        }
+    }
+
+    /// A request may have taken too long. If it is a later one that has not, the event comes again.
+    pub(super) fn request_timeout(&mut self, now: SimTime, id: FlowId) {
+        if now >= self.request_deadline(id) {
+            self.fail(now, id, FailureCause::RequestTimeout);
+        } else {
+            self.time_request(id);
         }
     }
 

@@ -44,6 +44,8 @@ pub struct Simulation<'a> {
     pub(super) links: Links,
     /// Everything that faults do.
     strikes: Vec<Strike>,
+    /// Whom each has hit.
+    hit: Vec<Vec<BackendId>>,
     pub(super) autoscalers: Vec<Autoscaler>,
     /// What the load balancer had counted when the measured window ended.
     window_counts: Counters,
@@ -89,6 +91,7 @@ impl<'a> Simulation<'a> {
             checked: scenario.backends.iter().map(|spec| spec.checked).collect(),
             recorder: Recorder::new(scenario),
             links: Links::new(scenario),
+            hit: vec![Vec::new(); strikes.len()],
             strikes,
             autoscalers: scenario.groups.ids().filter_map(|group| Autoscaler::of(scenario, group)).collect(),
             window_counts: Counters::default(),
@@ -118,9 +121,15 @@ impl<'a> Simulation<'a> {
             } else if let Some((client, connection)) = self.clients.take_next(&self.flows) {
                 now = arrival;
                 self.events += 1;
-                let source = self.clients.next_source(client);
-                self.prefetch(client, source);
-                self.open(now, client, connection);
+                if self.balancer.is_large() {
+                    let source = self.clients.next_source(client);
+                    self.prefetch(client, source);
+                }
+                if self.is_dead(client, connection.address) {
+                    self.clients.not_opened(now, client, connection);
+                } else {
+                    self.open(now, client, connection);
+                }
                 continue;
             }
             let quiet = arrival == SimTime::NEVER && !self.recorder.is_waiting();
@@ -135,6 +144,9 @@ impl<'a> Simulation<'a> {
     /// event where connections are many. Changes nothing.
     #[inline]
     fn look_ahead(&mut self) {
+        if !self.balancer.is_large() && !self.flows.is_large() {
+            return;
+        }
         if let Some(Event::Flow { flow, .. }) = self.queue.ahead(FLOWS_AHEAD) {
             self.flows.prefetch(*flow);
         }
@@ -191,6 +203,7 @@ impl<'a> Simulation<'a> {
 
     fn step(&mut self, now: SimTime, flow: FlowId, step: FlowStep) {
         self.flows[flow].pending -= 1;
+        self.flows[flow].timed &= step != FlowStep::RequestTimeout;
         let state = self.flows[flow].state;
         match (step, state) {
             (FlowStep::ServiceEnds, _) => self.service_ends(now, flow),
@@ -200,6 +213,7 @@ impl<'a> Simulation<'a> {
             (FlowStep::Established, FlowState::Connecting) => self.established(now, flow),
             (FlowStep::Resend, FlowState::Requesting) => self.resend_request(now, flow),
             (FlowStep::RequestArrives, FlowState::Requesting) => self.request_arrives(now, flow),
+            (FlowStep::Answer, FlowState::Requesting) => self.answer(now, flow),
             (FlowStep::Response, FlowState::Requesting) => self.responded(now, flow),
             (FlowStep::RequestDue, FlowState::Thinking) => self.request_due(now, flow),
             (FlowStep::RequestTimeout, FlowState::Requesting) => self.request_timeout(now, flow),
@@ -210,13 +224,17 @@ impl<'a> Simulation<'a> {
         self.flows.release(flow);
     }
 
-    fn plan_renewal(&mut self, backend: BackendId) {
+    pub(super) fn plan_renewal(&mut self, backend: BackendId) {
         if let Some(time) = self.machines[backend].next_renewal() {
             self.queue.push(time, Event::Backend { backend, step: BackendStep::Renewal });
         }
     }
 
     fn renew(&mut self, now: SimTime, backend: BackendId) {
+        // Of a machine that was replaced the old renewal means nothing.
+        if self.machines[backend].next_renewal() != Some(now) {
+            return;
+        }
         let went_down = self.machines[backend].renew(now);
         self.plan_renewal(backend);
         if went_down {
@@ -227,14 +245,25 @@ impl<'a> Simulation<'a> {
     fn fault(&mut self, now: SimTime, strike: usize, begins: bool) {
         match self.strikes[strike].effect.clone() {
             StrikeEffect::Link(between, fault) => self.links.fault(between, fault, begins),
-            StrikeEffect::Backends(backends, fault) => {
-                for backend in backends {
-                    if self.machines[backend].fault(now, fault, begins) {
+            StrikeEffect::Backends(victims, fault) => {
+                if begins {
+                    self.hit[strike] = victims.hit(|backend| self.is_there(backend));
+                }
+                for backend in victims.candidates {
+                    if self.hit[strike].binary_search(&backend).is_err() {
+                        self.machines[backend].pass_fault(now);
+                    } else if self.machines[backend].fault(now, fault, begins) {
                         self.went_down(now, backend);
                     }
                 }
             }
         }
+    }
+
+    /// Whether a backend can be struck: a member of an autoscaled group only while it is one.
+    fn is_there(&self, backend: BackendId) -> bool {
+        let autoscaled = self.scenario.groups[self.scenario.backends[backend].group].autoscaling.is_some();
+        !autoscaled || self.balancer.roster().member(backend).configured
     }
 
     fn window_starts(&mut self, now: SimTime) {
@@ -292,8 +321,8 @@ impl<'a> Simulation<'a> {
 fn strike_edges(scenario: &Scenario, strikes: &[Strike]) -> IdVec<BackendId, Vec<SimTime>> {
     let mut edges: IdVec<BackendId, Vec<SimTime>> = scenario.backends.iter().map(|_| Vec::new()).collect();
     for strike in strikes {
-        if let StrikeEffect::Backends(backends, _) = &strike.effect {
-            for &backend in backends {
+        if let StrikeEffect::Backends(victims, _) = &strike.effect {
+            for &backend in &victims.candidates {
                 edges[backend].extend([Some(strike.at), strike.end].into_iter().flatten());
             }
         }

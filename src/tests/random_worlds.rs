@@ -15,6 +15,7 @@ const SERVICES: &[&str] = &[
     r#"failover_policy = { failover_ratio = 0.7, drop_traffic_if_unhealthy = true, disable_connection_drain_on_failover = true }"#,
     r#"failover_policy = { failover_ratio = 0.3 }, connection_draining = { draining_timeout = "20s" }, connection_tracking_policy = { connection_persistence_on_unhealthy_backends = "ALWAYS_PERSIST" }"#,
     r#"connection_tracking_policy = { connection_persistence_on_unhealthy_backends = "NEVER_PERSIST" }, protocol = "UNSPECIFIED""#,
+    r#"load_balancing_scheme = "EXTERNAL", maglev_table_size = 251, session_affinity = "CLIENT_IP_PROTO""#,
 ];
 
 const CHECKS: &[&str] = &[
@@ -28,6 +29,7 @@ const SERVERS: &[&str] = &[
     r#"workers = 2"#,
     r#"workers = "unlimited""#,
     r#"workers = 2, queue_limit = 3, discipline = "processor_sharing""#,
+    r#"workers = 3, service_time = { lognormal = { median = "2s", sigma = 2.0 } }"#,
     r#"workers = 1, queue_limit = 0, slow_start = { duration = "10s", factor = 4.0 }"#,
     r#"workers = 3, failures = { time_to_failure = { exponential = { mean = "30s" } }, time_to_repair = { exponential = { mean = "10s" } }, mode = "serving_only" }"#,
     r#"workers = 2, discipline = "processor_sharing", failures = { time_to_failure = { weibull = { scale = "30s", shape = 2.0 } }, time_to_repair = { constant = "5s" }, mode = "refuse" }"#,
@@ -39,6 +41,7 @@ const CLIENTS: &[&str] = &[
     r#"{ name = "c3", kind = "vm", region = "elsewhere", arrivals = { closed = { population = 20, think_time = { exponential = { mean = "1s" } } } }, addresses = 3 }"#,
     r#"{ name = "c4", kind = "vm", zone = "b", arrivals = { diurnal = { mean_rate = 10.0, peak_to_mean = 1.8, period = "40s" } }, max_age = "2s", connection = { requests = { geometric = { mean = 8.0 } }, think_time = { constant = "500ms" } } }"#,
     r#"{ name = "c5", kind = "backend", group = "ga", arrivals = { deterministic = { rate = 5.0 } } }"#,
+    r#"{ name = "c7", kind = "vm", zone = "a", arrivals = { poisson = { rate = 0.5 } }, connection = { requests = { constant = 600 }, think_time = { constant = "20ms" } } }"#,
     r#"{ name = "c6", kind = "interconnect", arrivals = { poisson = { rate = 8.0 } }, connect_timeout = "800ms", retries = 1 }"#,
 ];
 
@@ -101,12 +104,14 @@ fn parts() -> impl Strategy<Value = Parts> {
 impl Parts {
     fn text(&self) -> String {
         let Self { service, check, server, seed, .. } = self;
+        let law = r#", service_time = { gamma = { mean = "40ms", shape = 0.7 } }"#;
+        let server = format!("{server}{}", if server.contains("service_time") { "" } else { law });
         let mut clients = self.clients.join(", ");
         if service.contains("UNSPECIFIED") {
             clients += &format!(", {DATAGRAMS}");
         }
         let policy = if self.autoscaled {
-            r#", autoscaling_policy = { min_num_replicas = 1, max_num_replicas = 6, boot_time = "3s", cool_down_period = "2s", evaluation_interval = "2s", stabilization_period = "8s" }"#
+            r#", autoscaling_policy = { min_num_replicas = 1, max_num_replicas = 6, boot_time = "1s", cool_down_period = "2s", evaluation_interval = "1s", stabilization_period = "0s" }"#
         } else {
             ""
         };
@@ -115,7 +120,7 @@ impl Parts {
             name = "random"
             simulation = {{ seed = {seed}, replications = 1, warmup = "9s", duration = "1m", sample_interval = "7s" }}
             region = {{ name = "r", zones = ["a", "b"] }}
-            server = {{ {server}, service_time = {{ gamma = {{ mean = "40ms", shape = 0.7 }} }} }}
+            server = {{ {server} }}
             health_check = {{ {check} }}
             clients = [{clients}]
             faults = [{}]

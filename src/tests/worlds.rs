@@ -111,6 +111,7 @@ fn a_backend_that_calls_its_own_load_balancer_reaches_itself() {
         r#"faults = [
             { at = "0s", target = { backends = ["ga-1"] }, kind = "probe_block" },
             { at = "60s", target = { backends = ["ga-2"] }, kind = "refuse" },
+            { at = "100s", target = { backends = ["ga-3"] }, kind = "silent" },
         ]
         clients = [{ name = "self", kind = "backend", group = "ga", arrivals = { deterministic = { rate = 6.0 } }, connection = { requests = { constant = 1 } } },"#,
         1,
@@ -118,9 +119,13 @@ fn a_backend_that_calls_its_own_load_balancer_reaches_itself() {
     let outcome = super::outcome(&text);
     let own = ClientId::from_index(0);
     let decided = Decided::ALL.into_iter().zip(outcome.decisions[own]).filter(|(_, count)| *count > 0);
-    assert_eq!(decided.collect::<Vec<_>>(), [(Decided::OwnBackend, 6 * 120)]);
+    let decided: Vec<_> = decided.collect();
+    assert_eq!(decided.len(), 1);
+    let (Decided::OwnBackend, count) = decided[0] else { panic!("they reach themselves: {decided:?}") };
+    // From 100 s on ga-3 is dead, and calls nobody.
+    super::assert_binomial(6 * 120 - count, 6 * 30, 1.0 / 3.0, "calls that a dead machine did not make");
     let traffic = |zone: usize| outcome.traffic[own].zones[ZoneId::from_index(zone)];
-    assert_eq!((traffic(0).connections, traffic(1).connections), (6 * 120, 0));
+    assert_eq!((traffic(0).connections, traffic(1).connections), (count, 0));
     // A third of them calls from ga-2, which answers nobody, itself included, for 70 of 120 seconds.
     super::assert_binomial(traffic(0).failed_connections, 6 * 70, 1.0 / 3.0, "refused by themselves");
 }
@@ -145,8 +150,8 @@ fn a_group_that_is_autoscaled_grows_with_its_load_and_shrinks_after_it() {
     // Three requests a connection: 120 of 40 ms each second keep 4.8 workers busy, which at 40 % takes six machines; of
     // 100 ms each 15.
     let size = |sample: usize| healthy[sample];
-    assert!((5.5..=8.0).contains(&size(1)), "before: {healthy:?}");
+    assert!((5.5..9.0).contains(&size(1)), "before: {healthy:?}");
     assert_eq!(size(3), 9.0, "at its most: {healthy:?}");
-    assert!((5.5..=8.0).contains(&size(7)), "after: {healthy:?}");
+    assert!((5.5..9.0).contains(&size(7)), "after: {healthy:?}");
     assert!(outcome.backends.iter().all(|backend| backend.configured_nanos > 0), "all nine served");
 }

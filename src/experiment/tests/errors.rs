@@ -145,6 +145,15 @@ fn faults() {
         at = "5m" ⇒ random = { time_between = { constant = "0s" }, duration = { constant = "0s" } } ¦ 50:10 ¦ strikes every 0s ¦ longer
         target = { ⇒ kind = "rolling_restart"\nduration = "5s"\ntarget = { ¦ 52:12 ¦ stands beside kind = ¦ keep one
         target = { ⇒ kind = "rolling_restart"\nbatch = 0\ntarget = { ¦ 52:9 ¦ can't be 0 ¦ from 1
+        workers = 8 ⇒ workers = "unlimited"\ndiscipline = "processor_sharing" ¦ 36:14 ¦ shares workers that are unlimited ¦ a number of workers
+        workers = 8 ⇒ failures = { time_to_failure = { constant = "0s" }, time_to_repair = { constant = "1ns" } } ¦ 35:12 ¦ come and go every 1ns ¦ 1ms or more
+        target = { ⇒ kind = "rolling_restart"\npause = "50000d"\ntarget = { ¦ 52:9 ¦ longer than any run ¦ at most
+        size = 2 ⇒ size = 2\nautoscaling_policy = { max_num_replicas = 9, boot_time = "50000d" } ¦ 23:58 ¦ longer than any run ¦ at most
+        size = 2 ⇒ size = 2\nautoscaling_policy = { max_num_replicas = 9, evaluation_interval = "1ms" } ¦ 23:68 ¦ looks more often ¦ 1s or more
+        kind = "vpn" ⇒ kind = "vpn"\nretry_backoff = { base = "1s" } ¦ 47:17 ¦ there are no retries ¦ retries = 1
+        kind = "vpn" ⇒ kind = "vpn"\nconnection = { requests = { constant = 0 } } ¦ 47:27 ¦ is 0 on average ¦ 1 to
+        kind = "vpn" ⇒ kind = "vpn"\nconnection = { requests = { constant = 99999999 } } ¦ 47:27 ¦ is 99999999 ¦ 1 to
+        kind = "vpn" ⇒ kind = "vpn"\nconnection = { think_time = { constant = "50000d" } } ¦ 47:29 ¦ to their end ¦ at most
         workers = 8 ⇒ discipline = "lifo" ¦ 35:14 ¦ can't be "lifo" ¦ fifo, processor_sharing
         workers = 8 ⇒ slow_start = { duration = "1m" } ¦ 35:14 ¦ has no `factor` ¦ 3.0
         workers = 8 ⇒ slow_start = { duration = "0s", factor = 3 } ¦ 35:14 ¦ a slow start of 0s ¦ above 0s

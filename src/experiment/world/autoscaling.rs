@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::super::bounded::{Span, Whole};
 use super::super::path::KeyPath;
 use super::super::problem::Problem;
+use super::not_forever;
 use crate::lb::MAX_BACKENDS;
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
@@ -73,6 +74,18 @@ impl AutoscalingKeys {
         if self.cpu_utilization.utilization_target.value() <= 0.0 {
             let path = place.key("cpu_utilization").key("utilization_target");
             return Err(Problem::that(path, "can't be 0", "write a share above 0.0, such as 0.6"));
+        }
+        for (key, length) in [
+            ("cool_down_period", self.cool_down_period),
+            ("boot_time", self.boot_time),
+            ("stabilization_period", self.stabilization_period),
+        ] {
+            not_forever(length, place.clone().key(key))?;
+        }
+        if self.evaluation_interval.get() < SimDuration::from_secs(1) {
+            let what =
+                format!("is {}, which looks more often than any autoscaler", self.evaluation_interval.get());
+            return Err(Problem::that(place.key("evaluation_interval"), what, "write 1s or more"));
         }
         let number = |count| NonZeroU32::new(count).expect("at least one member");
         Ok(AutoscalingPolicy {

@@ -235,7 +235,7 @@ impl BackendService {
         for (index, group) in self.backends.iter().enumerate() {
             let path = list().member(index);
             self.check_group(group, check, &path)?;
-            let server = group.server.clone().over(server.clone());
+            let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             plans.push(GroupPlan {

@@ -17,6 +17,7 @@ use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::Origin;
 use crate::sim::scenario::{ClientGroup, Place};
+use crate::time::SimDuration;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// The most client addresses: a sixteenth of all that IPv4 has.
@@ -24,6 +25,10 @@ const ADDRESSES_MAX: u64 = 1 << 28;
 
 /// The most clients of a closed loop on an address, which has a port for each of them.
 const CLIENTS_MAX: u32 = 4096;
+
+/// The most requests of a connection, and the longest time between them, on average.
+const REQUESTS_MAX: f64 = 1e6;
+const THINK_TIME_MAX: SimDuration = SimDuration::from_secs(30 * 86_400);
 
 /// `[[clients]]`
 #[derive(Debug, Deserialize)]
@@ -188,6 +193,7 @@ pub(super) fn clients(
         let outside = || Place { name: place_name.to_owned(), zone: None };
         let place = known.unwrap_or_else(|| places.push(outside()));
         let protocol = client.protocol(front, &path)?;
+        client.check_connections(&path)?;
         let arrivals = client.arrivals(client.addresses(&own), files, path.key("arrivals"))?;
         clients.push(client.group(place, origin, protocol, arrivals, own));
     }
@@ -220,6 +226,27 @@ impl Client {
             retry_backoff: self.retry_backoff,
             max_age: self.max_age.map(Span::get),
         }
+    }
+
+    /// Checks that its connections come to an end, and that nothing stands there for nothing.
+    fn check_connections(&self, path: &KeyPath) -> Result<(), Problem> {
+        let key = |key| path.clone().key("connection").key(key);
+        let requests = self.connection.requests.mean();
+        if !(1.0..=REQUESTS_MAX).contains(&requests) {
+            let what = format!("is {requests} on average");
+            let help = format!("write 1 to {REQUESTS_MAX} requests; connections of more have a max_age");
+            return Err(Problem::that(key("requests"), what, help));
+        }
+        let think = SimDuration::from_nanos_f64(self.connection.think_time.mean());
+        if think > THINK_TIME_MAX {
+            let what = format!("is {think} on average, and a run follows its connections to their end");
+            return Err(Problem::that(key("think_time"), what, format!("write at most {THINK_TIME_MAX}")));
+        }
+        if self.retries.get() == 0 && self.retry_backoff != Backoff::default() {
+            let what = "says when to try again, but there are no retries";
+            return Err(Problem::that(path.clone().key("retry_backoff"), what, "add retries = 1 or more"));
+        }
+        Ok(())
     }
 
     /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.

@@ -9,7 +9,7 @@ use super::super::path::KeyPath;
 use super::super::problem::{Problem, distinct};
 use super::groups::Backends;
 use super::operations::History;
-use super::{before_the_end, zone_id};
+use super::{before_the_end, not_forever, zone_id};
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
 use crate::random::Distribution;
@@ -209,6 +209,9 @@ impl WrittenFault {
         let duration = self.duration.map(Span::get);
         if self.kind == Kind::RollingRestart {
             let batch = self.batch.unwrap_or(Whole::new(1)).get();
+            for (key, length) in [("pause", self.pause), ("grace", self.grace)] {
+                not_forever(length.unwrap_or_default(), path.clone().key(key))?;
+            }
             return Ok(FaultSchedule::Rolling {
                 at,
                 batch: batch.try_into().expect("at least one"),
@@ -256,8 +259,18 @@ impl WrittenFault {
             }
             _ => BackendFault::Fails(mode),
         };
+        let targets = self.target.members(start, victims, target.clone())?;
+        let (groups, backends) = victims.backends;
+        if self.kind == Kind::RollingRestart
+            && targets.iter().any(|id| groups[backends[*id].group].autoscaling.is_some())
+        {
+            let what =
+                "names members of a group that has an autoscaling_policy, whose batches are not known ahead";
+            let help = "name a group without one, or write kind = \"refuse\" with a fraction";
+            return Err(Problem::that(target, what, help));
+        }
         Ok(FaultEffect::Backends {
-            targets: self.target.members(start, victims, target)?,
+            targets,
             fraction: self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio")),
             kind,
         })

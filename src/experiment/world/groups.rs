@@ -45,7 +45,33 @@ impl ServerKeys {
             slow_start: self.slow_start.or(base.slow_start),
         }
     }
+
+    /// The server of the group at `group` that is like `base` but for the keys that are written here, if it makes sense.
+    pub(super) fn of_group(&self, base: &Server, group: &KeyPath) -> Result<Server, Problem> {
+        let server = self.clone().over(base.clone());
+        let place = |is_own: bool, key| {
+            let table = if is_own { group.clone().key("server") } else { KeyPath::to("server") };
+            table.key(key)
+        };
+        if let Some(failures) = &server.failures {
+            let cycle = failures.time_to_failure.mean() + failures.time_to_repair.mean();
+            if cycle < SHORTEST_CYCLE.as_nanos() as f64 {
+                let what = format!("come and go every {} on average", SimDuration::from_nanos_f64(cycle));
+                let help = format!("write times that are together {SHORTEST_CYCLE} or more");
+                return Err(Problem::that(place(self.failures.is_some(), "failures"), what, help));
+            }
+        }
+        if server.discipline == Discipline::ProcessorSharing && server.workers == Workers::Unlimited {
+            let what = "shares workers that are unlimited";
+            let help = "write a number of workers, or leave discipline out";
+            return Err(Problem::that(place(self.discipline.is_some(), "discipline"), what, help));
+        }
+        Ok(server)
+    }
 }
+
+/// Failures and repairs that are more frequent would be all that a run does.
+const SHORTEST_CYCLE: SimDuration = SimDuration::from_millis(1);
 
 /// What backends say of their weight when a health check succeeds. Default: 1.0.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -162,7 +162,7 @@ pub(super) fn groups<'a>(
         };
         for (number, group) in pool.instances.iter().enumerate() {
             let path = list().member(index).key("instances").member(number);
-            let server = group.server.clone().over(server.clone());
+            let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             plans.push(GroupPlan {

@@ -197,11 +197,18 @@ fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) 
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             (!values.is_empty()).then(|| Point { x, y: Estimate::exact(mean), label: String::new() })
         };
+        let mut points: Vec<Option<Point>> =
+            samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect();
+        if let (true, Some(Some(last))) = (quantity.level, points.last()) {
+            // The last step reaches to the end of its sample.
+            let end = Point { x: Estimate::exact(clock.range.1), ..last.clone() };
+            points.push(Some(end));
+        }
         lines.push(Series {
             name: label.clone(),
             style: palette::zone(position),
             // The steps of a level must stay where they are.
-            points: samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect(),
+            points,
             join: if quantity.level { Join::Step } else { Join::Straight },
             spread: Spread::Band,
         });
@@ -370,7 +377,11 @@ mod tests {
         results.timeline.extend(more);
         let figure = super::figure(&results).unwrap();
         assert_eq!(series_of(&figure.panels[0])[0].points.len(), 900);
-        assert_eq!(series_of(&figure.panels[2])[0].points.len(), 1800, "levels keep their steps");
+        assert_eq!(
+            series_of(&figure.panels[2])[0].points.len(),
+            1801,
+            "levels keep their steps, and end with one"
+        );
         assert!(figure.notes.iter().any(|note| note.contains("means of 2 samples")), "{:?}", figure.notes);
     }
 

@@ -48,13 +48,15 @@ pub struct Group {
     pub group: String,
     /// Its zone, if it has one only.
     pub zone: String,
+    /// Its zones, if it has several.
+    pub zones: Vec<String>,
     /// How many members it has at first.
     pub size: usize,
 }
 
 impl Default for Group {
     fn default() -> Self {
-        Self { group: String::new(), zone: String::new(), size: 4 }
+        Self { group: String::new(), zone: String::new(), zones: Vec::new(), size: 4 }
     }
 }
 
@@ -138,13 +140,20 @@ impl Target {
 
     /// How many backends it means.
     fn count(&self, service: &BackendService) -> usize {
-        let groups = service.backends.iter();
-        let meant = groups.filter(|group| {
-            (!self.zone.is_empty() && group.zone == self.zone)
-                || (!self.group.is_empty() && group.group == self.group)
-        });
-        let count = self.backends.len() + meant.map(|group| group.size).sum::<usize>();
-        (count as f64 * self.fraction.unwrap_or(1.0)).round() as usize
+        let members = |group: &Group| {
+            if !self.group.is_empty() {
+                return if group.group == self.group { group.size } else { 0 };
+            }
+            // Members are dealt out to zones in turn.
+            let dealt = |zone: usize| (group.size + group.zones.len() - 1 - zone) / group.zones.len();
+            let inside = group.zones.iter().position(|zone| *zone == self.zone).map_or(0, dealt);
+            if group.zone == self.zone { group.size } else { inside }
+        };
+        let grouped = self.zone.len() + self.group.len() > 0;
+        let groups: usize = if grouped { service.backends.iter().map(members).sum() } else { 0 };
+        let count = self.backends.len() + groups;
+        let share = self.fraction.unwrap_or(1.0);
+        ((count as f64 * share).round() as usize).max(usize::from(share > 0.0))
     }
 }
 
