@@ -1,5 +1,6 @@
 //! The command line: the only place that prints or knows arguments.
 
+mod closing;
 mod compare;
 mod console;
 mod expect;

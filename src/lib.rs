@@ -19,8 +19,8 @@
 //! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
-//! | [`experiment`] | the experiment file, its cells, and the runner |
-//! | [`report`] | results: CSV files, figures, charts |
+//! | [`experiment`] | the experiment file, its cells, their shards, and the runner |
+//! | [`report`] | results: journal, CSV files, merged shards, figures, charts |
 //! | [`cli`] | the command line |
 //!
 //! # Invariants

@@ -1,6 +1,7 @@
 //! The built command, as a user meets it: exit statuses, what stands on which stream, and what is written.
 
 mod compare;
+mod crash;
 mod data;
 mod expect;
 mod explain;
