@@ -5,6 +5,7 @@ mod compare;
 mod console;
 mod expect;
 mod explain;
+mod merge;
 mod plot;
 mod recommend;
 mod run;
@@ -61,6 +62,8 @@ Examples:
   zonesim expect my.toml                         what the rules alone say of every state of health
   zonesim compare results/my                     which arm is better, by how much, and how sure that is
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
+  zonesim run my.toml --shard 1/4                run a quarter of it, on one of four machines
+  zonesim merge results/my.shard-* --out results/my
   zonesim plot results/my                        draw the charts again";
 
 /// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
@@ -94,6 +97,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Find the cell of a results folder that is best and keeps to limits with confidence.
     Recommend(recommend::RecommendArgs),
+    /// Join the shards of an experiment into one results folder.
+    Merge(merge::MergeArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
 }
@@ -142,6 +147,7 @@ pub fn main() -> ExitCode {
         Command::Expect(args) => expect::expect(&args, &console),
         Command::Compare(args) => compare::compare(&args, &console),
         Command::Recommend(args) => recommend::recommend(&args, &console),
+        Command::Merge(args) => merge::merge(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
     };
     match status {

@@ -7,6 +7,7 @@ mod expect;
 mod explain;
 mod recommend;
 mod run;
+mod shard;
 mod usage;
 
 use std::path::Path;
