@@ -3,6 +3,7 @@
 mod compare;
 mod crash;
 mod data;
+mod deploy;
 mod expect;
 mod explain;
 mod recommend;

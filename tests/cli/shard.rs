@@ -10,7 +10,7 @@ use crate::run::{folder_with, rows, tables};
 use crate::{SMALL, assert_status, command, stderr, stdout, zonesim};
 
 /// Everything that the system of a cluster may say.
-const VARIABLES: [&str; 9] = [
+pub(crate) const VARIABLES: [&str; 9] = [
     "SLURM_ARRAY_TASK_ID",
     "SLURM_ARRAY_TASK_COUNT",
     "SLURM_ARRAY_TASK_MIN",
