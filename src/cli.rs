@@ -10,11 +10,14 @@ mod plot;
 mod recommend;
 mod run;
 mod table;
+mod validate;
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
@@ -47,6 +50,9 @@ impl From<Status> for ExitCode {
         })
     }
 }
+
+/// More threads than any machine has cores.
+const MAX_JOBS: usize = 512;
 
 /// A request that can't be meant: exit status 2.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +107,8 @@ enum Command {
     Merge(merge::MergeArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
+    /// Simulate worlds of which theory gives the exact answer, and write both in a table.
+    Validate(validate::ValidateArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -149,6 +157,7 @@ pub fn main() -> ExitCode {
         Command::Recommend(args) => recommend::recommend(&args, &console),
         Command::Merge(args) => merge::merge(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
+        Command::Validate(args) => validate::validate(&args, &console),
     };
     match status {
         Ok(status) => status.into(),
@@ -175,6 +184,15 @@ fn show(error: &clap::Error) -> Status {
             if error.use_stderr() { Status::Usage } else { Status::Done }
         }
     }
+}
+
+/// How many threads to use: `jobs`, or one for each core.
+fn threads(jobs: Option<NonZeroUsize>) -> anyhow::Result<usize> {
+    let jobs = match jobs {
+        Some(jobs) => jobs,
+        None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
+    };
+    Ok(jobs.get().min(MAX_JOBS))
 }
 
 /// Reads an experiment, or the quickstart without a file.

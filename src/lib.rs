@@ -20,6 +20,7 @@
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
 //! | [`experiment`] | the experiment file, its cells, their shards, and the runner |
+//! | [`validation`] | worlds of which theory gives the exact answer |
 //! | [`report`] | results: journal, CSV files, merged shards, figures, charts |
 //! | [`cli`] | the command line |
 //!
@@ -42,6 +43,7 @@
 //! - **distribution**: a form in `random/distribution.rs` and a law in `random/distribution/law.rs`. **Arrival process**:
 //!   a variant of [`workload::ArrivalSpec`].
 //! - **event**: a variant of `sim::event::Event`; the compiler shows what must handle it.
+//! - **known answer**: a case in `validation/cases/`, its formula in `validation/theory.rs`.
 //! - **question**: a file in `experiments/`.
 
 pub mod ids;
@@ -56,6 +58,8 @@ pub mod workload;
 pub mod sim;
 
 pub mod experiment;
+
+pub mod validation;
 
 pub mod report;
 

@@ -1,9 +1,7 @@
 //! Tests of more than one room: the source itself, and whole runs.
 
 mod clients;
-mod detection;
 mod determinism;
-mod draining;
 mod extremes;
 mod health;
 mod operations;

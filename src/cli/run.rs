@@ -12,15 +12,12 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{OverrideArgs, Status, read_experiment};
+use super::{OverrideArgs, Status, read_experiment, threads};
 use crate::experiment::cost::expected_connections;
 use crate::experiment::runner::RunId;
 use crate::experiment::{Experiment, Overrides};
 use job::{Job, Task};
 use shard::ShardArg;
-
-/// More threads than any machine has cores.
-const MAX_JOBS: usize = 512;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -69,10 +66,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         console.note(&total);
         return Ok(Status::Done);
     }
-    let jobs = match args.jobs {
-        Some(jobs) => jobs,
-        None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
-    };
+    let jobs = threads(args.jobs)?;
     // A whole job is done again if it is asked for; a shard is one of many that a cluster may start twice.
     if (args.resume || shard.is_some()) && task.is_complete() {
         console.note(&format!("{} is complete", folder.display()));
@@ -81,7 +75,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     let mut job = Job::open(task, args.resume, console)?;
     let runs = job.length();
     // More threads than runs would have nothing to do.
-    let jobs = jobs.get().min(runs).clamp(1, MAX_JOBS);
+    let jobs = jobs.min(runs).max(1);
     let resumable = || {
         format!(
             "{} keeps the runs that are finished; the same command with --resume finishes the rest",

@@ -142,8 +142,8 @@ pub struct BackendOutcome {
     pub peak_utilization: Option<f64>,
     /// The mean number of requests that waited, over time; absent without a limit of workers.
     pub mean_queue_length: Option<f64>,
-    /// The mean time that requests waited, in nanoseconds; absent without a limit of workers, or without requests. With
-    /// processor sharing how much longer they took than alone.
+    /// The mean time that requests waited, in nanoseconds, those that a failure dropped too; absent without a limit of
+    /// workers, or without requests. With processor sharing how much longer they took than alone.
     pub mean_wait: Option<f64>,
     /// The most open connections at one time.
     pub peak_active: u64,

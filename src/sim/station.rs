@@ -70,9 +70,9 @@ struct Limits {
 struct Waits {
     /// Jobs that wait; of those that share, as many as there are beyond the workers.
     length: Level,
-    /// Jobs that began to be served, or were given up; of those that share, jobs that ended.
+    /// Jobs that began to be served, were given up, or were dropped; of those that share, jobs that ended or were dropped.
     jobs: u64,
-    /// How long these waited; of those that share, how much longer they took than alone.
+    /// How long these waited; of those that share, how much longer they took than alone for what was done of them.
     nanos: u128,
 }
 
@@ -187,7 +187,10 @@ impl Station {
         limits.busy.set(now, 0);
         limits.waits.length.set(now, 0);
         let shared = limits.sharing.as_mut().map(|sharing| sharing.clear(now)).unwrap_or_default();
-        limits.queue.drain(..).map(|(job, _)| job).chain(shared).collect()
+        let waited = limits.queue.drain(..).map(|(job, since)| (job, now.since(since)));
+        let dropped: Vec<(Job, SimDuration)> = waited.chain(shared).collect();
+        dropped.iter().for_each(|(_, waited)| limits.waits.end(*waited));
+        dropped.into_iter().map(|(job, _)| job).collect()
     }
 
     /// The mean share of busy workers since the last call, which was `length` ago; absent without a limit.

@@ -1,8 +1,7 @@
 //! What clients do beside opening connections: they wait for each other, try again later, and part with old connections.
 
-use super::{experiment, outcome, outcomes};
+use super::outcome;
 use crate::sim::outcome::{Outcome, Sample};
-use crate::stats::Moments;
 
 /// A world of one zone and one backend, a round trip of 1 ms away.
 fn world(simulation: &str, server: &str, clients: &str) -> String {
@@ -63,35 +62,6 @@ fn connections_and_thoughts_of_no_time_do_not_stop_the_clock() {
          connection = { requests = { constant = 1 } }",
     );
     assert_eq!(outcome(&text.replace("constant = \"1ms\"", "constant = \"0s\"")).opened, 2000);
-}
-
-#[test]
-fn closed_loops_have_the_throughput_of_the_machine_repair_model() {
-    // N clients think for 1/l on average, one worker serves for 1/m: of the time in which k wait or are served the share
-    // is p(k) = p(0) N!/(N-k)! (l/m)^k, and m (1 - p(0)) requests are served a second.
-    let (clients, thinks, serves) = (20_u32, 1.0, 20.0);
-    let mut sum = 1.0;
-    let mut term = 1.0;
-    for k in 0..clients {
-        term *= f64::from(clients - k) * thinks / serves;
-        sum += term;
-    }
-    let expected = serves * (1.0 - 1.0 / sum);
-    let text = world(
-        "replications = 30, duration = \"300s\", sample_interval = \"300s\"",
-        "workers = 1, service_time = { exponential = { mean = \"50ms\" } }",
-        "arrivals = { closed = { population = 20, think_time = { exponential = { mean = \"1s\" } } } }\n\
-         connection = { requests = { constant = 1 } }",
-    );
-    let text = text
-        .replace("warmup = \"0s\"", "warmup = \"60s\"")
-        .replace("constant = \"1ms\"", "constant = \"1ns\"");
-    let runs = outcomes(&experiment(&text)).remove(0);
-    let rates: Moments = runs.iter().map(|run| run.completed as f64 / 300.0).collect();
-    let error = rates.std_dev() / f64::sqrt(runs.len() as f64);
-    let found = rates.mean();
-    assert!((found - expected).abs() <= 4.0 * error, "{found} +- {error}, expected {expected}");
-    assert!(error < 0.005 * expected, "{error}");
 }
 
 /// The seconds in which connections failed, of one that is refused at 100 s and tried three times more.

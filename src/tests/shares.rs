@@ -1,10 +1,8 @@
 //! Shares that follow exactly from the rules: who gets how many connections, and how many cross zones.
 
 use super::{assert_binomial, experiment, outcomes};
-use crate::lb::zonal_affinity::Outcome as Decided;
 use crate::sim::outcome::Outcome;
 use crate::sim::scenario::Scenario;
-use crate::stats::{Confidence, ratio_interval};
 
 const HEAD: &str = r#"
     name = "shares"
@@ -145,50 +143,5 @@ fn section_10_uneven_zones() {
             let connections = outcome.backends[id].traffic.connections;
             assert_binomial(connections, total, of_zone / 10.0, &format!("{} {}", cell.arm, spec.name));
         }
-    }
-}
-
-/// With independent failures, the share of time spilled is the probability that fewer than ratio × 4 of 4 are up.
-#[test]
-fn time_spilled_is_binomial() {
-    let text = r#"
-        name = "binomial"
-        simulation = { replications = 12, warmup = "1h", duration = "12h", sample_interval = "1h" }
-        region = { name = "r", zones = ["a", "b"] }
-        health_check = { check_interval = "1s", timeout = "1s", healthy_threshold = 1, unhealthy_threshold = 1 }
-        server = { workers = "unlimited", service_time = { constant = "1ms" } }
-        [[backend_service.backends]]
-        group = "a"
-        zone = "a"
-        size = 4
-        server.failures = { time_to_failure = { exponential = { mean = "1000s" } }, time_to_repair = { exponential = { mean = "250s" } }, mode = "refuse" }
-        [[backend_service.backends]]
-        group = "b"
-        zone = "b"
-        size = 1
-        [[clients]]
-        name = "web"
-        kind = "vm"
-        zone = "a"
-        arrivals = { deterministic = { rate = 0.5 } }
-        connection = { requests = { constant = 1 } }
-        [[arms]]
-        name = "spill"
-        set = { "backend_service.zonal_affinity.spillover" = "SPILL_CROSS_ZONE" }
-        sweep = { "backend_service.zonal_affinity.spillover_ratio" = [0.25, 0.5, 0.75, 1.0] }
-    "#;
-    let experiment = experiment(text);
-    let up = 1000.0_f64 / 1250.0;
-    let exactly = |k: i32| [1.0, 4.0, 6.0, 4.0, 1.0][k as usize] * up.powi(k) * (1.0 - up).powi(4 - k);
-    for (needed, outcomes) in (1..).zip(outcomes(&experiment)) {
-        let expected: f64 = (0..needed).map(exactly).sum();
-        let spilled: Vec<f64> =
-            outcomes.iter().map(|outcome| outcome.decided(Decided::Spilled) as f64).collect();
-        let all: Vec<f64> = outcomes.iter().map(|outcome| outcome.total().connections as f64).collect();
-        let interval = ratio_interval(&spilled, &all, Confidence::try_from(0.99).unwrap()).unwrap();
-        assert!(
-            interval.covers(expected, 0.0),
-            "{needed} of 4 needed: {interval:?} does not cover {expected}"
-        );
     }
 }

@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["lb", "workload"],
     &["sim"],
     &["experiment"],
+    &["validation"],
     &["report"],
     &["cli"],
 ];

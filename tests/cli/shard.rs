@@ -129,6 +129,9 @@ fn a_shard_can_be_killed_resumed_and_started_again() {
     signal(&child, "-KILL");
     child.wait().unwrap();
     assert_status(&zonesim(folder.path(), &["run", "small.toml", "--shard", "1/2", "--out", "one"]), 0);
+    let alone = zonesim(folder.path(), &["compare", "one"]);
+    assert_status(&alone, 1);
+    assert!(stderr(&alone).contains("this is one shard"), "{}", stderr(&alone));
     let unfinished = merge(folder.path(), &["one", "two"], "merged");
     assert_status(&unfinished, 2);
     assert!(stderr(&unfinished).contains("shard 2/2 in two has finished"), "{}", stderr(&unfinished));

@@ -131,3 +131,15 @@ fn colour_comes_when_asked_for() {
         assert_eq!(stderr(&output).contains('\u{1b}'), coloured, "{color}");
     }
 }
+
+#[test]
+fn validate_needs_a_file_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (out, part) in [(".", "name a file"), ("file/table.md", "can't create")] {
+        let output = zonesim(folder.path(), &["validate", "--out", out]);
+        assert_status(&output, 1);
+        assert!(stderr(&output).contains(part), "{out}: {}", stderr(&output));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is written");
+}

@@ -118,13 +118,18 @@ impl Sharing {
         (done, self.announce(now))
     }
 
-    /// Removes every job.
-    pub(super) fn clear(&mut self, now: SimTime) -> Vec<Job> {
-        self.clock = 0.0;
-        self.since = now;
+    /// Removes every job; gives each with how much longer it took than what was done of it would have taken alone.
+    pub(super) fn clear(&mut self, now: SimTime) -> Vec<(Job, SimDuration)> {
+        self.advance(now);
+        let clock = std::mem::take(&mut self.clock);
         self.announced = SimTime::NEVER;
         let jobs = std::mem::take(&mut self.jobs).into_sorted_vec();
-        jobs.into_iter().rev().map(|Reverse((_, _, entered))| entered.job).collect()
+        let longer = |Reverse((end, _, entered)): Reverse<(Reading, u64, Entered)>| {
+            let left = SimDuration::from_nanos_f64((end.0 - clock).max(0.0));
+            let (took, done) = (now.since(entered.at), entered.work - left.min(entered.work));
+            (entered.job, took - took.min(done))
+        };
+        jobs.into_iter().rev().map(longer).collect()
     }
 
     /// The speed of each job, as a share of one worker's.
@@ -207,11 +212,13 @@ mod tests {
     #[test]
     fn clearing_gives_back_every_job() {
         let mut sharing = Sharing::new(1);
-        let jobs: Vec<Job> = (0..5).map(|number| Job::Request(FlowId::from_index(number))).collect();
-        for job in &jobs {
-            let _next = sharing.enter(at(0), *job, SimDuration::from_nanos(10));
+        let jobs = [0, 1, 2, 3, 4].map(|number| Job::Request(FlowId::from_index(number)));
+        for job in jobs {
+            let _next = sharing.enter(at(0), job, SimDuration::from_nanos(10));
         }
-        assert_eq!(sharing.clear(at(5)), jobs);
+        // Each has had a fifth of the worker: 1 ns of work in 5.
+        let longer = SimDuration::from_nanos(4);
+        assert_eq!(sharing.clear(at(5)), jobs.map(|job| (job, longer)));
         assert_eq!(sharing.len(), 0);
     }
 }

@@ -1,0 +1,44 @@
+//! `zonesim validate`: runs every case of which theory gives the exact answer, and writes a table.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::console::Console;
+use super::{Status, threads};
+use crate::validation::{all, table};
+
+#[derive(Debug, Args)]
+pub(super) struct ValidateArgs {
+    /// The file of the table.
+    #[arg(long, value_name = "FILE", default_value = "results/validation.md")]
+    out: PathBuf,
+    /// Threads [default: one for each core].
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+pub(super) fn validate(args: &ValidateArgs, console: &Console) -> anyhow::Result<Status> {
+    let jobs = threads(args.jobs)?;
+    if args.out.is_dir() {
+        bail!("{} is a folder; name a file", args.out.display());
+    }
+    let folder = args.out.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
+    let mut findings = Vec::new();
+    for case in all() {
+        findings.extend(case.run(jobs)?);
+        console.note(&format!("ran {}", case.name));
+    }
+    let text = table::render(&findings);
+    fs::write(&args.out, text).with_context(|| format!("can't write {}", args.out.display()))?;
+    let wrong: Vec<&str> = findings.iter().filter(|finding| !finding.agrees()).map(|it| &*it.name).collect();
+    for name in &wrong {
+        console.warn(&format!("{name}: theory lies outside the interval of 99.9 %, or that is too wide"));
+    }
+    console.note(&format!("{} quantities in {}", findings.len(), args.out.display()));
+    Ok(if wrong.is_empty() { Status::Done } else { Status::ThresholdMissed })
+}

@@ -1,0 +1,151 @@
+//! Theory against simulation: small worlds of which mathematics gives the exact answer.
+//!
+//! A case is an experiment with what theory says of it. Its runs are those of `zonesim run`, from the same text by the
+//! same code; what is compared is a ratio of sums over the replications (of means, if every whole is 1), with its own
+//! interval. A wide interval would cover anything, so that each check says how narrow it must be.
+
+mod cases;
+mod law;
+pub mod table;
+mod theory;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::experiment::runner::{Progress, RunPanic, all_runs, run_all};
+use crate::experiment::{Experiment, Overrides, Source};
+use crate::sim::outcome::Outcome;
+use crate::stats::{Confidence, Interval, ratio_interval};
+pub use cases::all;
+
+/// An experiment, and what theory says of it.
+#[derive(Debug)]
+pub struct Case {
+    /// What it is called.
+    pub name: &'static str,
+    /// The book, paper or rule that the theory is taken from.
+    pub source: &'static str,
+    /// The experiment, in TOML.
+    text: String,
+    /// What is to be changed in the text.
+    overrides: Overrides,
+    checks: Vec<Check>,
+}
+
+/// A quantity that theory gives.
+struct Check {
+    /// What it is, with its unit.
+    quantity: String,
+    /// Its exact value.
+    theory: f64,
+    /// Half the width that the interval of 99.9 % may have, as a share of the exact value.
+    bound: f64,
+    /// What one replication says of it, from the outcomes of all cells.
+    measure: Measure,
+}
+
+type Measure = Box<dyn Fn(&[Outcome]) -> Part>;
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.quantity, self.theory)
+    }
+}
+
+/// What one replication says of a quantity: it is the ratio of the sums of these. The whole of a plain mean is 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Part {
+    part: f64,
+    whole: f64,
+}
+
+/// What theory and simulation say of one quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The case, and what the quantity is, with its unit.
+    pub name: String,
+    /// The book, paper or rule that the theory is taken from.
+    pub source: &'static str,
+    /// The exact value.
+    pub theory: f64,
+    /// The simulated value with its interval of 99 %.
+    pub simulated: Interval,
+    /// The same with its interval of 99.9 %, by which tests judge.
+    pub wide: Interval,
+    /// Half the width that [`wide`](Self::wide) may have, as a share of the exact value.
+    pub bound: f64,
+}
+
+impl Finding {
+    /// Whether the exact value lies in the interval of 99 %.
+    pub fn is_inside(&self) -> bool {
+        self.simulated.covers(self.theory, ROUNDING)
+    }
+
+    /// Whether simulation agrees with theory: the exact value lies in the interval of 99.9 %, and that is narrow enough to
+    /// say something.
+    pub fn agrees(&self) -> bool {
+        self.wide.covers(self.theory, ROUNDING)
+            && self.wide.half_width.is_some_and(|half| half <= self.bound * self.theory.abs())
+    }
+}
+
+/// What nanoseconds and floating-point numbers may round off, as a share of the value.
+const ROUNDING: f64 = 1e-6;
+
+impl Case {
+    /// Simulates it on `jobs` threads; gives what is found, check by check.
+    ///
+    /// # Errors
+    /// The first panic of a run.
+    ///
+    /// # Panics
+    /// If its text is no experiment, or measures nothing.
+    pub fn run(&self, jobs: usize) -> Result<Vec<Finding>, RunPanic> {
+        let experiment = Arc::new(self.experiment());
+        let mut outcomes = BTreeMap::new();
+        let runs = all_runs(&experiment);
+        run_all(&experiment, runs, jobs, &AtomicBool::new(false), |progress| {
+            if let Progress::Finished(run, outcome) = progress {
+                outcomes.insert((run.replication, run.cell), *outcome);
+            }
+            Ok::<(), RunPanic>(())
+        })?;
+        let cells = experiment.cells().len();
+        let outcomes: Vec<Outcome> = outcomes.into_values().collect();
+        Ok(self.checks.iter().map(|check| self.finding(check, outcomes.chunks(cells))).collect())
+    }
+
+    fn experiment(&self) -> Experiment {
+        let source = Source { name: self.name.to_owned(), text: self.text.clone() };
+        match Experiment::parse(source, &self.overrides) {
+            Ok(experiment) => experiment,
+            Err(error) => panic!("{}", error.render(false)),
+        }
+    }
+
+    /// What `check` finds in the outcomes of each replication.
+    fn finding<'a>(&self, check: &Check, replications: impl Iterator<Item = &'a [Outcome]>) -> Finding {
+        let (parts, wholes): (Vec<f64>, Vec<f64>) = replications
+            .map(|outcomes| (check.measure)(outcomes))
+            .map(|found| (found.part, found.whole))
+            .unzip();
+        let interval = |confidence: f64| {
+            let confidence = Confidence::try_from(confidence).expect("it lies between 0 and 1");
+            ratio_interval(&parts, &wholes, confidence).expect("every case measures something")
+        };
+        Finding {
+            name: format!("{}: {}", self.name, check.quantity),
+            source: self.source,
+            theory: check.theory,
+            simulated: interval(0.99),
+            wide: interval(0.999),
+            bound: check.bound,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Backends that fail, and how long it takes until the load balancer knows.
+
+use super::super::law::Law;
+use super::super::theory::{self, Checking};
+use super::super::{Case, Check, Part};
+use super::{World, check, check_in, failed, group, mean, poisson};
+use crate::lb::zonal_affinity::Outcome as Decided;
+use crate::sim::outcome::{FailureCause, Outcome};
+
+const INSTANT: &str = "workers = \"unlimited\", service_time = { constant = \"1us\" }";
+
+fn failures(up: &Law, down: &Law, mode: &str) -> String {
+    format!(
+        "failures = {{ time_to_failure = {}, time_to_repair = {}, mode = \"{mode}\" }}",
+        up.toml, down.toml
+    )
+}
+
+/// Shares of time, as Poisson arrivals see them.
+pub(in super::super) fn availability() -> Vec<Case> {
+    let exponential = (Law::exponential(100.0), Law::exponential(25.0));
+    let skewed = (Law::weibull(80.0, 0.7), Law::lognormal(10.0, 1.2));
+    let narrow = (Law::uniform(50.0, 150.0), Law::constant(25.0));
+    let refusing = |(up, down): &(Law, Law)| 1.0 - theory::availability(up.mean, down.mean);
+    let unseen = theory::seen_unhealthy(100.0, 25.0, PROBING.0, PROBING.1);
+    vec![
+        refused(41, "One backend, exponential times up and down", &exponential),
+        refused(42, "One backend, Weibull times up, lognormal times down", &skewed),
+        refused(43, "One backend, uniform times up, constant times down", &narrow),
+        spilled(44, "Spillover of four backends that refuse", &exponential, 0.2, "refuse"),
+        spilled(
+            45,
+            "Spillover of four, Weibull times up, lognormal times down",
+            &skewed,
+            refusing(&skewed),
+            "refuse",
+        ),
+        spilled(
+            46,
+            "Spillover of four backends that probes don't reach",
+            &exponential,
+            unseen,
+            "unhealthy_only",
+        ),
+    ]
+}
+
+/// A backend that is down refuses connections.
+fn refused(seed: u32, name: &'static str, (up, down): &(Law, Law)) -> Case {
+    let server = format!("{INSTANT}, {}", failures(up, down, "refuse"));
+    let world = World { warmup: 2000, duration: 60_000, ..World::new(seed, poisson(0.5), server) };
+    let exact = 1.0 - theory::availability(up.mean, down.mean);
+    world.case(
+        name,
+        "alternating renewal, PASTA; Ross, 3.4",
+        vec![check("share of refused connections", exact, 0.07, failed(FailureCause::Refused))],
+    )
+}
+
+/// Seconds between probes, and until their timeout, where one result decides.
+const PROBING: (f64, f64) = (5.0, 3.0);
+
+/// A connection spills when fewer backends of its zone are healthy than the ratio asks for, where each is unhealthy a share
+/// `unhealthy` of the time by itself. That of backends that refuse is the share of time that they are down, however long
+/// ago the last probe was.
+fn spilled(seed: u32, name: &'static str, (up, down): &(Law, Law), unhealthy: f64, mode: &str) -> Case {
+    let own = format!("server = {{ {INSTANT}, {} }}", failures(up, down, mode));
+    let backends = format!(
+        "{{ group = \"ga\", zone = \"a\", size = 4, {own} }}, {{ group = \"gb\", zone = \"b\", size = 1 }}"
+    );
+    let world = World {
+        warmup: 1000,
+        duration: 60_000,
+        backends,
+        check: format!(
+            "check_interval = \"{}s\", timeout = \"{}s\", healthy_threshold = 1, unhealthy_threshold = 1",
+            PROBING.0, PROBING.1
+        ),
+        more: "[[arms]]\nname = \"spill\"\n\
+               set = { \"backend_service.zonal_affinity.spillover\" = \"SPILL_CROSS_ZONE\" }\n\
+               sweep = { \"backend_service.zonal_affinity.spillover_ratio\" = [0.25, 0.5, 0.75, 1.0] }"
+            .to_owned(),
+        ..World::new(seed, poisson(0.5), INSTANT.to_owned())
+    };
+    let bounds = [0.7, 0.22, 0.08, 0.035];
+    let checks = (1..).zip(bounds).map(|(needed, bound)| {
+        let quantity = format!("share spilled, {needed} of 4 needed");
+        check_in(
+            needed - 1,
+            quantity,
+            theory::fewer_up(needed as u32, 4, 1.0 - unhealthy),
+            bound,
+            |outcome| Part { part: outcome.decided(Decided::Spilled) as f64, whole: outcome.started as f64 },
+        )
+    });
+    let mut case = world.case(name, "binomial, PASTA", checks.collect());
+    case.text = case.text.replace("zones = [\"a\"]", "zones = [\"a\", \"b\"]");
+    case
+}
+
+/// How long it takes to learn of a change, and what that costs.
+pub(in super::super) fn detection() -> Vec<Case> {
+    let checking = |interval: f64, timeout: f64, threshold: u32| Checking {
+        interval,
+        timeout,
+        threshold,
+        round_trip: 0.01,
+        phase: 0.5,
+    };
+    let [first, last] = [0.25, 0.75].map(|phase| Checking { phase, ..checking(5.0, 5.0, 2) });
+    let mut cases = vec![
+        delay(51, "Silent death, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Silence),
+        delay(52, "Refusal, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Refusal),
+        delay(53, "Recovery, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Recovery),
+        delay(54, "Silent death, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Silence),
+        delay(55, "Refusal, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Refusal),
+        delay(56, "Recovery, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Recovery),
+    ];
+    cases.extend([
+        voted(57, "Silent death, any of three probers", "any", last, Change::Silence),
+        voted(58, "Recovery, any of three probers", "any", first, Change::Recovery),
+        voted(59, "Refusal, most of three probers", "majority", checking(5.0, 5.0, 2), Change::Refusal),
+    ]);
+    let windows = [
+        ("One of five dies silently, probes of 8 s × 3", "One of five refuses, probes of 8 s × 3", 8.0, 3),
+        ("One of five dies silently, probes of 5 s × 2", "One of five refuses, probes of 5 s × 2", 5.0, 2),
+        ("One of five dies silently, probes of 3 s × 2", "One of five refuses, probes of 3 s × 2", 3.0, 2),
+    ];
+    for ((silent, refusing, interval, threshold), seed) in windows.into_iter().zip(61..) {
+        let checking = checking(interval, interval, threshold);
+        cases.push(lost(seed, silent, checking, Change::Silence));
+        cases.push(lost(seed + 10, refusing, checking, Change::Refusal));
+    }
+    cases
+}
+
+/// What happens to a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Silence,
+    Refusal,
+    Recovery,
+}
+
+fn keys(checking: Checking, initial_state: &str) -> String {
+    let Checking { interval, timeout, threshold, .. } = checking;
+    format!(
+        "check_interval = \"{interval}s\", timeout = \"{timeout}s\", healthy_threshold = {threshold}, \
+         unhealthy_threshold = {threshold}, initial_state = \"{initial_state}\""
+    )
+}
+
+/// The same with three probers, of which any that holds a backend healthy, or most, decide.
+fn voted(seed: u32, name: &'static str, verdict: &str, checking: Checking, change: Change) -> Case {
+    let mut case = delay(seed, name, checking, change);
+    let probers = format!("health_check = {{ probers = {{ count = 3, verdict = \"{verdict}\" }}, ");
+    case.text = case.text.replace("health_check = { ", &probers);
+    case
+}
+
+/// From the change of 50 backends to when the load balancer knows, by how long it holds them unhealthy.
+fn delay(seed: u32, name: &'static str, checking: Checking, change: Change) -> Case {
+    const AT: u32 = 100;
+    const END: u32 = 200;
+    let (initial_state, fault, exact) = match change {
+        Change::Silence => ("HEALTHY", format!("at = \"{AT}s\"\nkind = \"silent\""), checking.silence()),
+        Change::Refusal => ("HEALTHY", format!("at = \"{AT}s\"\nkind = \"refuse\""), checking.answer()),
+        Change::Recovery => {
+            ("UNHEALTHY", format!("at = \"0s\"\nduration = \"{AT}s\"\nkind = \"refuse\""), checking.answer())
+        }
+    };
+    let world = World {
+        warmup: 0,
+        duration: END,
+        backends: group(50),
+        round_trip: Law::constant(checking.round_trip).toml,
+        check: keys(checking, initial_state),
+        more: format!("[[faults]]\ntarget = {{ group = \"ig\" }}\n{fault}"),
+        ..World::new(seed, poisson(1.0), INSTANT.to_owned())
+    };
+    let backend_delay = move |unhealthy_nanos: u64| {
+        let unhealthy = unhealthy_nanos as f64 / 1e9;
+        match change {
+            Change::Recovery => unhealthy - f64::from(AT),
+            Change::Silence | Change::Refusal => f64::from(END - AT) - unhealthy,
+        }
+    };
+    let delays = move |outcome: &Outcome| Part {
+        part: outcome.backends.iter().map(|backend| backend_delay(backend.unhealthy_nanos)).sum(),
+        whole: outcome.backends.len() as f64,
+    };
+    world.case(name, "HCK-10, random phase", vec![check("mean delay, s", exact, 0.03, delays)])
+}
+
+/// New connections that one of five backends loses before the load balancer knows that it is down. Clients send one SYN.
+fn lost(seed: u32, name: &'static str, checking: Checking, change: Change) -> Case {
+    let (rate, backends) = (50.0, 5);
+    let (kind, cause, window) = match change {
+        // A SYN meets what comes to pass while it is under way, half a round trip.
+        Change::Silence => ("silent", FailureCause::ConnectTimeout, checking.silence()),
+        Change::Refusal | Change::Recovery => ("refuse", FailureCause::Refused, checking.answer()),
+    };
+    let window = window + checking.round_trip / 2.0;
+    let world = World {
+        replications: 200,
+        warmup: 0,
+        duration: 50,
+        backends: group(backends),
+        round_trip: Law::constant(checking.round_trip).toml,
+        check: keys(checking, "HEALTHY"),
+        client: "connect_timeout = \"900ms\"".to_owned(),
+        more: format!("[[faults]]\nat = \"12s\"\ntarget = {{ backends = [\"ig-3\"] }}\nkind = \"{kind}\""),
+        ..World::new(seed, poisson(rate), INSTANT.to_owned())
+    };
+    let checks: Vec<Check> =
+        vec![check("lost connections", rate / f64::from(backends) * window, 0.08, move |outcome| {
+            mean(outcome.failed(cause) as f64)
+        })];
+    world.case(name, "rate / N × window of HCK-10", checks)
+}

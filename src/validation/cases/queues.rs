@@ -1,0 +1,283 @@
+//! Waits, queues and losses.
+
+use super::super::law::Law;
+use super::super::theory;
+use super::super::{Case, Check, Part};
+use super::{World, check, failed, group, mean, poisson, queue, wait};
+use crate::ids::{BackendId, Id};
+use crate::sim::outcome::{FailureCause, Outcome};
+
+/// A mean service of 10 ms.
+const SERVICE: f64 = 0.01;
+
+fn server(workers: u32, law: &Law, more: &str) -> String {
+    format!("workers = {workers}, queue_limit = 1000000, service_time = {}{more}", law.toml)
+}
+
+/// Checks of a mean wait of `seconds` at stations that each get `rate` requests a second; queues follow by Little's law.
+fn waits(seconds: f64, rate: f64, bound: f64) -> Vec<Check> {
+    vec![
+        check("mean wait, ms", seconds * 1e3, bound, wait),
+        check("mean queue length", seconds * rate, bound, queue),
+    ]
+}
+
+/// First come, first served, and no wait at all.
+pub(in super::super) fn queues() -> Vec<Case> {
+    vec![
+        mm1(),
+        mmc(),
+        mmck(),
+        erlang_loss(),
+        pollaczek_khinchine(21, "M/G/1, lognormal service", 60.0, &Law::lognormal(0.006, 1.0), 0.12),
+        dm1(),
+        pollaczek_khinchine(22, "M/D/1", 80.0, &Law::constant(SERVICE), 0.03),
+        splitting(),
+        closed(),
+        infinite(),
+        sessions(),
+    ]
+}
+
+fn mm1() -> Case {
+    let rate = 70.0;
+    let law = Law::exponential(SERVICE);
+    let world = World { duration: 1200, ..World::new(11, poisson(rate), server(1, &law, "")) };
+    world.case("M/M/1", "Kleinrock I, 3.2", waits(theory::mmc_wait(1, rate, SERVICE), rate, 0.04))
+}
+
+fn mmc() -> Case {
+    let rate = 320.0;
+    let world =
+        World { duration: 400, ..World::new(12, poisson(rate), server(4, &Law::exponential(SERVICE), "")) };
+    let mut checks = waits(theory::mmc_wait(4, rate, SERVICE), rate, 0.05);
+    checks.push(busy(rate * SERVICE / 4.0));
+    world.case("M/M/4", "Kleinrock I, 3.5", checks)
+}
+
+/// A check of the mean share of busy workers.
+fn busy(share: f64) -> Check {
+    check("share of busy workers", share, 0.01, |outcome| {
+        let shares = outcome.backends.iter().map(|backend| backend.utilization.unwrap_or(0.0));
+        Part { part: shares.sum(), whole: outcome.backends.len() as f64 }
+    })
+}
+
+/// Arrivals at even distances.
+fn dm1() -> Case {
+    let rate = 80.0;
+    let arrivals = format!("{{ deterministic = {{ rate = {rate:?} }} }}");
+    let world = World::new(19, arrivals, server(1, &Law::exponential(SERVICE), ""));
+    world.case("D/M/1", "Kleinrock I, 6.4", waits(theory::dm1_wait(rate, SERVICE), rate, 0.04))
+}
+
+fn mmck() -> Case {
+    let rate = 180.0;
+    let server = format!("workers = 2, queue_limit = 3, service_time = {}", Law::exponential(SERVICE).toml);
+    let world = World { duration: 300, ..World::new(13, poisson(rate), server) };
+    let loss = theory::mmck_loss(2, 3, rate * SERVICE);
+    world.case(
+        "M/M/2/5",
+        "birth and death; Kleinrock I, 3.1",
+        vec![
+            check("share of lost requests", loss, 0.03, failed(FailureCause::QueueFull)),
+            busy(rate * SERVICE * (1.0 - loss) / 2.0),
+        ],
+    )
+}
+
+/// Without a queue, losses do not depend on the law of service.
+fn erlang_loss() -> Case {
+    let (rate, law) = (300.0, Law::lognormal(0.006, 1.0));
+    let server = format!("workers = 5, queue_limit = 0, service_time = {}", law.toml);
+    let world = World { duration: 150, ..World::new(14, poisson(rate), server) };
+    let loss = theory::erlang_b(5, rate * law.mean);
+    world.case(
+        "M/G/5/5, lognormal service",
+        "Erlang B; Kleinrock I, 3.7",
+        vec![check("share of lost requests", loss, 0.03, failed(FailureCause::QueueFull))],
+    )
+}
+
+fn pollaczek_khinchine(seed: u32, name: &'static str, rate: f64, law: &Law, bound: f64) -> Case {
+    let world = World::new(seed, poisson(rate), server(1, law, ""));
+    let exact = theory::pollaczek_khinchine(rate, law);
+    world.case(name, "Pollaczek–Khinchine; Kleinrock I, 5.6", waits(exact, rate, bound))
+}
+
+/// A Poisson process that consistent hashing splits into equal parts is as many independent ones.
+fn splitting() -> Case {
+    let (backends, rate) = (8_u32, 70.0);
+    let arrivals = poisson(rate * f64::from(backends));
+    let law = Law::exponential(SERVICE);
+    let world =
+        World { duration: 100, backends: group(backends), ..World::new(15, arrivals, server(1, &law, "")) };
+    let mut checks = waits(theory::mmc_wait(1, rate, SERVICE), rate, 0.04);
+    let first = |outcome: &Outcome| {
+        let first = &outcome.backends[BackendId::from_index(0)];
+        Part { part: first.traffic.connections as f64, whole: outcome.started as f64 }
+    };
+    checks.push(check("share of the first backend", 1.0 / f64::from(backends), 0.02, first));
+    world.case(
+        "8 backends behind affinity NONE, each M/M/1",
+        "Poisson splitting; Ross, Stochastic Processes, 2.3",
+        checks,
+    )
+}
+
+/// Clients that wait for their connection, and think, before they open the next.
+fn closed() -> Case {
+    let (clients, think) = (20, 0.2);
+    let arrivals =
+        format!("{{ closed = {{ population = {clients}, think_time = {} }} }}", Law::exponential(think).toml);
+    let world = World::new(16, arrivals, server(1, &Law::exponential(SERVICE), ""));
+    let exact = theory::repair_throughput(clients, think, SERVICE);
+    let seconds = f64::from(world.duration);
+    world.case(
+        "20 clients in a closed loop, M/M/1//20",
+        "machine repair model; Kleinrock I, 3.8",
+        vec![check("requests a second", exact, 0.01, move |outcome| {
+            mean(outcome.completed as f64 / seconds)
+        })],
+    )
+}
+
+fn open(outcome: &Outcome) -> Part {
+    let sample = outcome.timeline.traffic[0].iter().flat_map(|row| row.pairs());
+    mean(sample.map(|(_, sample)| sample.active).sum())
+}
+
+/// Nobody waits; a connection is open from the end of its handshake to its response.
+fn infinite() -> Case {
+    let (rate, law, round_trip) = (40.0, Law::lognormal(2.0, 1.0), 0.05);
+    let server = format!("workers = \"unlimited\", service_time = {}", law.toml);
+    let world = World {
+        warmup: 300,
+        round_trip: Law::constant(round_trip).toml,
+        ..World::new(17, poisson(rate), server)
+    };
+    world.case(
+        "M/G/∞, lognormal service",
+        "Ross, Stochastic Processes, 2.3",
+        vec![check("mean number of open connections", rate * (law.mean + round_trip), 0.02, open)],
+    )
+}
+
+/// The same of connections with a random number of requests and thoughts between them.
+fn sessions() -> Case {
+    let (rate, round_trip, requests) = (20.0, 0.05, 3.0);
+    let (serve, think) = (Law::exponential(0.1), Law::lognormal(2.0, 1.0));
+    let server = format!("workers = \"unlimited\", service_time = {}", serve.toml);
+    let world = World {
+        warmup: 300,
+        round_trip: Law::constant(round_trip).toml,
+        connection: format!(
+            "requests = {{ geometric = {{ mean = {requests:?} }} }}, think_time = {}",
+            think.toml
+        ),
+        ..World::new(18, poisson(rate), server)
+    };
+    let life = requests * (round_trip + serve.mean) + (requests - 1.0) * think.mean;
+    world.case(
+        "M/G/∞, connections of several requests",
+        "Ross, Stochastic Processes, 2.3",
+        vec![check("mean number of open connections", rate * life, 0.03, open)],
+    )
+}
+
+/// Processor sharing, and Little's law where both disciplines meet.
+pub(in super::super) fn sharing() -> Vec<Case> {
+    vec![
+        shared(31, "M/M/1, processor sharing", 70.0, &Law::exponential(SERVICE), 0.05),
+        shared(32, "M/G/1, processor sharing, lognormal work", 60.0, &Law::lognormal(0.006, 1.0), 0.05),
+        shared(33, "M/G/1, processor sharing, Pareto work", 120.0, &Law::pareto(0.002, 1.5, 1.0), 0.1),
+        shared_by_four(),
+        little(),
+        little_amid_failures(36, "A station that fails, and clients that give up", ""),
+        little_amid_failures(37, "A station that fails, processor sharing", SHARING),
+    ]
+}
+
+const SHARING: &str = ", discipline = \"processor_sharing\"";
+
+fn shared(seed: u32, name: &'static str, rate: f64, law: &Law, bound: f64) -> Case {
+    let world = World::new(seed, poisson(rate), server(1, law, SHARING));
+    let exact = theory::sharing_wait(rate, law.mean);
+    world.case(name, "insensitivity; Kleinrock II, 4.4", waits(exact, rate, bound))
+}
+
+/// With exponential work, as many requests are present as in M/M/c, and their wait is that beyond their work.
+fn shared_by_four() -> Case {
+    let rate = 320.0;
+    let law = Law::exponential(SERVICE);
+    let world = World { duration: 400, ..World::new(34, poisson(rate), server(4, &law, SHARING)) };
+    let exact = theory::mmc_wait(4, rate, SERVICE);
+    let mut checks = waits(exact, rate, 0.05);
+    checks.push(busy(rate * SERVICE / 4.0));
+    world.case("M/M/4, processor sharing", "birth and death; Kleinrock I, 3.5", checks)
+}
+
+/// Little's law at stations of both disciplines, which probes load too.
+fn little() -> Case {
+    const STATIONS: [(&str, u32, &str); 4] = [
+        ("one worker", 1, ""),
+        ("three workers", 3, ""),
+        ("one worker, shared", 1, SHARING),
+        ("three workers, shared", 3, SHARING),
+    ];
+    let stations = STATIONS.iter().zip(1..).map(|((_, workers, discipline), number)| {
+        let law = Law::lognormal(0.006 * f64::from(*workers), 1.0);
+        format!(
+            "{{ group = \"g{number}\", zone = \"a\", size = 1, server = {{ {} }} }}",
+            server(*workers, &law, discipline)
+        )
+    });
+    let (interval, duration) = (1, 200);
+    let world = World {
+        duration,
+        backends: stations.collect::<Vec<_>>().join(", "),
+        check: format!(
+            "check_interval = \"{interval}s\", timeout = \"1s\", unhealthy_threshold = 10, through_queue = true, \
+             initial_state = \"HEALTHY\""
+        ),
+        ..World::new(35, poisson(4.0 * 65.0), String::new())
+    };
+    let probes = f64::from(duration / interval);
+    let checks = STATIONS.iter().enumerate().map(|(station, (what, ..))| {
+        check(&format!("{what}, L / λW"), 1.0, 0.005, move |outcome| {
+            let backend = &outcome.backends[BackendId::from_index(station)];
+            let jobs = backend.traffic.connections as f64 + probes;
+            Part {
+                part: backend.mean_queue_length.unwrap_or(0.0) * f64::from(duration),
+                whole: backend.mean_wait.unwrap_or(0.0) / 1e9 * jobs,
+            }
+        })
+    });
+    let checks = checks.collect();
+    world.case("Four stations with probes in their queues", "Little 1961", checks)
+}
+
+/// Little's law where jobs are given up, and where a failure drops those that are there. Of the connections those count that
+/// the backend did not refuse.
+fn little_amid_failures(seed: u32, name: &'static str, discipline: &str) -> Case {
+    let law = Law::exponential(SERVICE);
+    let failures = format!(
+        "failures = {{ time_to_failure = {}, time_to_repair = {}, mode = \"refuse\" }}",
+        Law::exponential(1.0).toml,
+        Law::exponential(0.1).toml
+    );
+    let world = World {
+        client: "request_timeout = \"100ms\"".to_owned(),
+        ..World::new(seed, poisson(90.0), format!("{}, {failures}", server(1, &law, discipline)))
+    };
+    let seconds = f64::from(world.duration);
+    let ratio = move |outcome: &Outcome| {
+        let backend = &outcome.backends[BackendId::from_index(0)];
+        let jobs = outcome.started - outcome.failed(FailureCause::Refused);
+        Part {
+            part: backend.mean_queue_length.unwrap_or(0.0) * seconds,
+            whole: backend.mean_wait.unwrap_or(0.0) / 1e9 * jobs as f64,
+        }
+    };
+    world.case(name, "Little 1961", vec![check("L / λW", 1.0, 0.005, ratio)])
+}

@@ -1,0 +1,228 @@
+//! Exact answers. Times are in seconds, rates a second, shares from 0 to 1.
+
+use super::law::Law;
+
+/// The share of arrivals that `servers` without a queue lose, at an offered load of `load` Erlang (Erlang B; Kleinrock,
+/// Queueing Systems I, section 3.7), by the usual recursion.
+pub(super) fn erlang_b(servers: u32, load: f64) -> f64 {
+    (1..=servers).fold(1.0, |loss, server| load * loss / (f64::from(server) + load * loss))
+}
+
+/// The share of arrivals that wait for one of `servers` (Erlang C; Kleinrock I, section 3.5).
+pub(super) fn erlang_c(servers: u32, load: f64) -> f64 {
+    let (loss, busy) = (erlang_b(servers, load), load / f64::from(servers));
+    loss / (1.0 - busy * (1.0 - loss))
+}
+
+/// The mean wait in M/M/c.
+pub(super) fn mmc_wait(servers: u32, rate: f64, service: f64) -> f64 {
+    erlang_c(servers, rate * service) * service / (f64::from(servers) - rate * service)
+}
+
+/// The share of arrivals that M/M/c/K loses: the probability that all `servers` and all `queue` places are taken, where
+/// each state's is the one before it times load over busy servers (Kleinrock I, section 3.1).
+pub(super) fn mmck_loss(servers: u32, queue: u32, load: f64) -> f64 {
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    for present in 1..=servers + queue {
+        term *= load / f64::from(present.min(servers));
+        sum += term;
+    }
+    term / sum
+}
+
+/// The mean wait in M/G/1, first come first served (Pollaczek–Khinchine; Kleinrock I, section 5.6).
+pub(super) fn pollaczek_khinchine(rate: f64, service: &Law) -> f64 {
+    rate * service.second_moment / (2.0 * (1.0 - rate * service.mean))
+}
+
+/// The mean wait in D/M/1: `service σ / (1 - σ)`, where σ is the share of arrivals that wait, the solution below 1 of
+/// `σ = exp(-(1 - σ) / (rate service))` (Kleinrock I, section 6.4).
+pub(super) fn dm1_wait(rate: f64, service: f64) -> f64 {
+    let waiting = (0..1000).fold(0.0, |share, _| libm::exp((share - 1.0) / (rate * service)));
+    service * waiting / (1.0 - waiting)
+}
+
+/// How much longer a job takes on average in M/G/1 with processor sharing than alone, whatever the law (Kleinrock,
+/// Queueing Systems II, section 4.4).
+pub(super) fn sharing_wait(rate: f64, service: f64) -> f64 {
+    let busy = rate * service;
+    service * busy / (1.0 - busy)
+}
+
+/// Requests a second of `clients` that each think for `think` on average between requests to one server (M/M/1//N, the
+/// machine repair model; Kleinrock I, section 3.8): k of them wait or are served with probability
+/// `p(k) = p(0) N!/(N-k)! (service/think)^k`.
+pub(super) fn repair_throughput(clients: u32, think: f64, service: f64) -> f64 {
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    for present in 0..clients {
+        term *= f64::from(clients - present) * service / think;
+        sum += term;
+    }
+    (1.0 - 1.0 / sum) / service
+}
+
+/// The share of time that an alternating renewal process is up (Ross, Stochastic Processes, section 3.4).
+pub(super) fn availability(to_failure: f64, to_repair: f64) -> f64 {
+    to_failure / (to_failure + to_repair)
+}
+
+/// The probability that fewer than `needed` of `count` are up, each with probability `up` by itself.
+pub(super) fn fewer_up(needed: u32, count: u32, up: f64) -> f64 {
+    let mut ways = 1.0;
+    let mut sum = 0.0;
+    for present in 0..needed {
+        sum += ways * libm::pow(up, f64::from(present)) * libm::pow(1.0 - up, f64::from(count - present));
+        ways *= f64::from(count - present) / f64::from(present + 1);
+    }
+    sum
+}
+
+/// A health check at random phases: seconds between probes, until a timeout, for a probe's way there and back, and how many
+/// results in a row count (HCK-10).
+///
+/// A probe finds the backend as it is half a round trip after its start. The first probe to find it changed does so half
+/// an interval after the change on average. Of several probers with phases of their own one decides, the k-th of n to
+/// find it changed, which does so k / (n + 1) intervals after it on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Checking {
+    pub(super) interval: f64,
+    pub(super) timeout: f64,
+    pub(super) threshold: u32,
+    pub(super) round_trip: f64,
+    /// Intervals until the prober that decides finds the change, on average.
+    pub(super) phase: f64,
+}
+
+impl Checking {
+    /// From the change to the start of the probe whose result decides.
+    fn last_start(self) -> f64 {
+        self.interval * (self.phase + f64::from(self.threshold - 1)) - self.round_trip / 2.0
+    }
+
+    /// From a silent death to the verdict: the last probe times out.
+    pub(super) fn silence(self) -> f64 {
+        self.last_start() + self.timeout
+    }
+
+    /// From the change to the verdict, if probes are answered: with a refusal by a backend that has failed, with success
+    /// by one that is back.
+    pub(super) fn answer(self) -> f64 {
+        self.last_start() + self.round_trip
+    }
+}
+
+/// The share of time that a backend with exponential times `up` and `down` (means) is held unhealthy by probes that it
+/// answers at once while it is up, and not at all while it is down, where one result decides.
+///
+/// A success is known at once, a failure after the timeout. Until then the backend is held unhealthy only if the probe before
+/// failed too, which it did unless the backend, down now, was up an interval ago; otherwise if this one fails.
+pub(super) fn seen_unhealthy(up: f64, down: f64, interval: f64, timeout: f64) -> f64 {
+    let available = availability(up, down);
+    let was_up = available * (1.0 - libm::exp(-interval * (1.0 / up + 1.0 / down)));
+    (1.0 - available) * (1.0 - timeout / interval * was_up)
+}
+
+/// The mean wait of a sender that waits `first`, twice as long, and so on after each loss until it gets through, with
+/// probability `lost` of each loss: the k-th sending comes `(2^k - 1) first` after the first one, so that this is
+/// `first ((1 - q) / (1 - 2 q) - 1)`.
+pub(super) fn doubling_wait(first: f64, lost: f64) -> f64 {
+    first * lost / (1.0 - 2.0 * lost)
+}
+
+/// The same for a sender that sends `sendings` times at most, of those that get through.
+pub(super) fn doubling_wait_of(sendings: u32, first: f64, lost: f64) -> f64 {
+    let sum: f64 = (0..sendings)
+        .map(f64::from)
+        .map(|sending| libm::pow(lost, sending) * (1.0 - lost) * first * (libm::pow(2.0, sending) - 1.0))
+        .sum();
+    sum / (1.0 - libm::pow(lost, f64::from(sendings)))
+}
+
+/// The probability that the residual life of a wait found under way is longer than `seconds`, where waits are Pareto of
+/// shape 1 from `shortest` to `longest`: the integral of their survival function from there on, over their mean (Ross,
+/// Stochastic Processes, section 3.4).
+pub(super) fn residual_survival(shortest: f64, longest: f64, seconds: f64) -> f64 {
+    let span = libm::log(longest / shortest);
+    let mean = shortest * span / (1.0 - shortest / longest);
+    if seconds < shortest {
+        return 1.0 - seconds / mean;
+    }
+    (libm::log(longest / seconds) - 1.0 + seconds / longest) / span
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_near(found: f64, expected: f64, tolerance: f64) {
+        assert!((found - expected).abs() <= tolerance, "{found}, expected {expected}");
+    }
+
+    #[test]
+    fn erlang_formulas_have_the_values_of_the_tables() {
+        // Printed tables of Erlang B: 10 lines carry 4.461 Erlang at 1 % loss, 20 lines 13.182 at 2 %.
+        assert_near(erlang_b(10, 4.461), 0.01, 1e-5);
+        assert_near(erlang_b(20, 13.182), 0.02, 1e-5);
+        assert_near(erlang_b(5, 3.0), 0.1101, 5e-5);
+        // One server: everybody who finds it busy waits. Two: 2 rho² / (1 + rho).
+        assert_near(erlang_c(1, 0.7), 0.7, 1e-12);
+        assert_near(erlang_c(2, 1.5), 2.0 * 0.75 * 0.75 / 1.75, 1e-12);
+    }
+
+    #[test]
+    fn queues_agree_where_they_are_the_same() {
+        // M/M/1 at rho = 0.7 and a service of 10 ms waits 70/3 ms.
+        assert_near(mmc_wait(1, 70.0, 0.01), 0.07 / 3.0, 1e-12);
+        assert_near(pollaczek_khinchine(70.0, &Law::exponential(0.01)), 0.07 / 3.0, 1e-12);
+        assert_near(sharing_wait(70.0, 0.01), 0.07 / 3.0, 1e-12);
+        // M/D/1 waits half as long.
+        assert_near(pollaczek_khinchine(70.0, &Law::constant(0.01)), 0.07 / 6.0, 1e-12);
+        // Where arrivals are even, σ = exp(-2 (1 - σ)) = 0.2032 at half load.
+        assert_near(dm1_wait(0.5, 1.0), 0.2032 / 0.7968, 1e-4);
+        // Without a queue M/M/c/K is Erlang B; M/M/1/K loses (1 - rho) rho^K / (1 - rho^(K + 1)).
+        assert_near(mmck_loss(5, 0, 3.0), erlang_b(5, 3.0), 1e-12);
+        assert_near(mmck_loss(1, 2, 0.5), 0.5 * 0.125 / (1.0 - 0.0625), 1e-12);
+        // One client never waits; two of mean 1 for both: p(0) = 1/5.
+        assert_near(repair_throughput(1, 1.0, 0.25), 0.8, 1e-12);
+        assert_near(repair_throughput(2, 1.0, 1.0), 0.8, 1e-12);
+    }
+
+    #[test]
+    fn shares_of_backends_that_are_up() {
+        assert_near(availability(100.0, 25.0), 0.8, 1e-12);
+        assert_near(fewer_up(1, 4, 0.8), 0.0016, 1e-12);
+        assert_near(fewer_up(2, 4, 0.8), 0.0272, 1e-12);
+        assert_near(fewer_up(4, 4, 0.8), 1.0 - 0.4096, 1e-12);
+        // Probes far apart are independent: half of them fail, and the timeout hides those that follow a success.
+        assert_near(seen_unhealthy(1.0, 1.0, 1000.0, 500.0), 0.5 * 0.75, 1e-12);
+        assert_near(seen_unhealthy(100.0, 25.0, 5.0, 0.0), 0.2, 1e-12);
+    }
+
+    #[test]
+    fn detection_takes_what_hck_10_says() {
+        let checking = Checking { interval: 5.0, timeout: 5.0, threshold: 2, round_trip: 0.0, phase: 0.5 };
+        // The middle of (10, 15] and of (5, 10].
+        assert_near(checking.silence(), 12.5, 1e-12);
+        assert_near(checking.answer(), 7.5, 1e-12);
+    }
+
+    #[test]
+    fn senders_that_double_their_waits() {
+        // Half of the sendings through: 0 with 1/2, 1 with 1/4, 3 with 1/8 …; two sendings: 0 or 1 with 2 : 1.
+        assert_near(doubling_wait_of(2, 1.0, 0.5), 1.0 / 3.0, 1e-12);
+        assert_near(doubling_wait_of(60, 0.2, 0.1), doubling_wait(0.2, 0.1), 1e-12);
+        assert_near(doubling_wait(0.2, 0.1), 0.025, 1e-12);
+    }
+
+    #[test]
+    fn residual_lives_last_from_always_to_never() {
+        let survival = |seconds| residual_survival(30.0, 540.0, seconds);
+        assert_near(survival(0.0), 1.0, 1e-12);
+        assert_near(survival(540.0), 0.0, 1e-12);
+        assert_near(survival(30.0 - 1e-9), survival(30.0), 1e-9);
+        assert_near(survival(60.0), 0.453, 5e-4);
+    }
+}
