@@ -1,9 +1,11 @@
 //! The command line: the only place that prints or knows arguments.
 
+mod closing;
 mod compare;
 mod console;
 mod expect;
 mod explain;
+mod merge;
 mod plot;
 mod recommend;
 mod run;
@@ -66,6 +68,8 @@ Examples:
   zonesim expect my.toml                         what the rules alone say of every state of health
   zonesim compare results/my                     which arm is better, by how much, and how sure that is
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
+  zonesim run my.toml --shard 1/4                run a quarter of it, on one of four machines
+  zonesim merge results/my.shard-* --out results/my
   zonesim plot results/my                        draw the charts again";
 
 /// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
@@ -99,6 +103,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Find the cell of a results folder that is best and keeps to limits with confidence.
     Recommend(recommend::RecommendArgs),
+    /// Join the shards of an experiment into one results folder.
+    Merge(merge::MergeArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
     /// Simulate worlds of which theory gives the exact answer, and write both in a table.
@@ -149,6 +155,7 @@ pub fn main() -> ExitCode {
         Command::Expect(args) => expect::expect(&args, &console),
         Command::Compare(args) => compare::compare(&args, &console),
         Command::Recommend(args) => recommend::recommend(&args, &console),
+        Command::Merge(args) => merge::merge(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
         Command::Validate(args) => validate::validate(&args, &console),
     };

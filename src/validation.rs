@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::experiment::runner::{RunPanic, all_runs, run_all};
+use crate::experiment::runner::{Progress, RunPanic, all_runs, run_all};
 use crate::experiment::{Experiment, Overrides, Source};
 use crate::sim::outcome::Outcome;
 use crate::stats::{Confidence, Interval, ratio_interval};
@@ -110,8 +110,10 @@ impl Case {
         let experiment = Arc::new(self.experiment());
         let mut outcomes = BTreeMap::new();
         let runs = all_runs(&experiment);
-        run_all(&experiment, runs, jobs, &AtomicBool::new(false), |run, outcome| {
-            outcomes.insert((run.replication, run.cell), outcome);
+        run_all(&experiment, runs, jobs, &AtomicBool::new(false), |progress| {
+            if let Progress::Finished(run, outcome) = progress {
+                outcomes.insert((run.replication, run.cell), *outcome);
+            }
             Ok::<(), RunPanic>(())
         })?;
         let cells = experiment.cells().len();

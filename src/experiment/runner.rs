@@ -1,7 +1,7 @@
 //! Runs every cell × replication in parallel: one run on one thread.
 //!
-//! Runs start in order and are handed over as they finish. Their results depend on cell and replication
-//! alone, never on the number of threads.
+//! Runs start in the order given and are handed over as they finish; no more of them wait for that than there are
+//! threads. Their results depend on cell and replication alone, never on the number of threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -41,6 +41,15 @@ pub struct RunPanic {
     pub message: String,
 }
 
+/// What the thread that asked for runs is told.
+#[derive(Debug)]
+pub enum Progress {
+    /// This run is done.
+    Finished(RunId, Box<Outcome>),
+    /// Nothing was done lately.
+    Waiting,
+}
+
 /// Every run of `experiment`, in order: cell by cell.
 pub fn all_runs(experiment: &Experiment) -> Vec<RunId> {
     let replications = experiment.replications();
@@ -54,12 +63,12 @@ pub fn run_one(experiment: &Experiment, run: RunId) -> Outcome {
     Simulation::new(&scenario, RunSeed::new(experiment.seed(), run.replication)).run()
 }
 
-/// Simulates `runs` on `jobs` threads, and hands each to `finished` on this thread as soon as it is done.
+/// Simulates `runs` on `jobs` threads, and hands each to `progress` on this thread as soon as it is done.
 ///
 /// Once `stop` is set it returns; runs under way are abandoned.
 ///
 /// # Errors
-/// The first panic of a run, or the first error of `finished`.
+/// The first panic of a run, or the first error of `progress`.
 ///
 /// # Panics
 /// If the threads can't be started.
@@ -68,10 +77,10 @@ pub fn run_all<E: From<RunPanic>>(
     runs: Vec<RunId>,
     jobs: usize,
     stop: &AtomicBool,
-    mut finished: impl FnMut(RunId, Outcome) -> Result<(), E>,
+    mut progress: impl FnMut(Progress) -> Result<(), E>,
 ) -> Result<(), E> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().expect("threads can be started");
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = mpsc::sync_channel(jobs);
     let runs = Arc::new(runs);
     let next = Arc::new(AtomicUsize::new(0));
     for _ in 0..jobs {
@@ -86,10 +95,10 @@ pub fn run_all<E: From<RunPanic>>(
     drop(sender);
     loop {
         match receiver.recv_timeout(POLL) {
-            Ok((run, Ok(outcome))) => finished(run, outcome)?,
+            Ok((run, Ok(outcome))) => progress(Progress::Finished(run, Box::new(outcome)))?,
             Ok((run, Err(panic))) => return Err(panicked(experiment, run, panic.as_ref()).into()),
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => progress(Progress::Waiting)?,
         }
         if stop.load(Ordering::Relaxed) {
             return Ok(());
@@ -107,7 +116,7 @@ struct Worker {
     experiment: Arc<Experiment>,
     runs: Arc<Vec<RunId>>,
     next: Arc<AtomicUsize>,
-    sender: mpsc::Sender<Finished>,
+    sender: mpsc::SyncSender<Finished>,
 }
 
 impl Worker {

@@ -1,6 +1,7 @@
 //! `manifest.json`: what made a results folder. The only file with times of the real clock.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::experiment_hash;
 use super::tables::WriteError;
 use crate::experiment::Experiment;
+use crate::experiment::shard::Shard;
 
 /// The manifest's name in a results folder.
 pub const NAME: &str = "manifest.json";
@@ -24,13 +26,16 @@ pub struct Manifest {
     pub experiment_hash: String,
     /// The seed.
     pub seed: u64,
+    /// Which shard of the experiment this is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// How many cells it has.
     pub cells: usize,
     /// Replications of each cell.
     pub replications: u32,
-    /// Runs that are finished: cells times replications if the job is complete.
+    /// Runs that are finished: cells times replications if a job that is no shard is complete.
     pub finished_runs: u64,
-    /// Whether every run is finished.
+    /// Whether every run of the job is finished.
     pub complete: bool,
     /// Events of all runs.
     pub events: u64,
@@ -57,33 +62,71 @@ pub struct JobCounts {
     pub connections: u64,
 }
 
+impl std::ops::AddAssign for JobCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.events += other.events;
+        self.connections += other.connections;
+    }
+}
+
+impl JobCounts {
+    /// Counts a run.
+    pub fn add(&mut self, events: u64, connections: u64) {
+        self.runs += 1;
+        self.events += events;
+        self.connections += connections;
+    }
+
+    /// What these counts have beyond `earlier` ones.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            runs: self.runs - earlier.runs,
+            events: self.events - earlier.events,
+            connections: self.connections - earlier.connections,
+        }
+    }
+}
+
+/// A job that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedJob {
+    /// The shard that it was, if it was one.
+    pub shard: Option<Shard>,
+    /// How many runs it had.
+    pub runs: usize,
+    /// Threads that simulated.
+    pub jobs: usize,
+    /// How long it took.
+    pub wall_time: Duration,
+    /// What its folder holds.
+    pub total: JobCounts,
+    /// What it simulated itself: not what an earlier, interrupted job had finished.
+    pub fresh: JobCounts,
+}
+
 impl Manifest {
-    /// The manifest of a job on `jobs` threads that ended after `wall_time` with `total` counts in its folder, of
-    /// which it made `fresh` itself.
-    pub fn new(
-        experiment: &Experiment,
-        jobs: usize,
-        wall_time: Duration,
-        total: JobCounts,
-        fresh: JobCounts,
-    ) -> Self {
-        let seconds = wall_time.as_secs_f64();
+    /// The manifest of a job that has ended.
+    pub fn new(experiment: &Experiment, job: &EndedJob) -> Self {
+        let seconds = job.wall_time.as_secs_f64();
+        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
         let replications = experiment.replications();
         Self {
             zonesim: env!("CARGO_PKG_VERSION").to_owned(),
             experiment: experiment.name().to_owned(),
             experiment_hash: experiment_hash(experiment),
             seed: experiment.seed(),
+            shard: job.shard,
             cells: experiment.cells().len(),
             replications,
-            finished_runs: total.runs,
-            complete: total.runs == experiment.cells().len() as u64 * u64::from(replications),
-            events: total.events,
-            connections: total.connections,
-            jobs,
+            finished_runs: job.total.runs,
+            complete: job.total.runs == job.runs as u64,
+            events: job.total.events,
+            connections: job.total.connections,
+            jobs: job.jobs,
             wall_time_s: seconds,
-            events_per_s: fresh.events as f64 / seconds,
-            connections_per_s: fresh.connections as f64 / seconds,
+            events_per_s: rate(job.fresh.events),
+            connections_per_s: rate(job.fresh.connections),
         }
     }
 
@@ -93,7 +136,7 @@ impl Manifest {
         serde_json::from_str(&text).ok()
     }
 
-    /// Writes it into `folder`.
+    /// Writes it into `folder`, durably.
     ///
     /// # Errors
     /// If the file can't be written.
@@ -104,11 +147,15 @@ impl Manifest {
     }
 }
 
-/// Writes a text file into `folder`.
+/// Writes a text file into `folder`; it is on the disk then.
 ///
 /// # Errors
 /// If it can't be written.
 pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
     let path = folder.join(name);
-    fs::write(&path, text).map_err(|source| WriteError { path, source })
+    let written = File::create(&path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|source| WriteError { path, source })
 }

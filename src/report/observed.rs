@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::gauge::{Gauge, Whole};
 use super::journal::Journal;
+use super::manifest::Manifest;
 use super::results::error::ResultsError;
 use super::results::{Cell, Results};
 use crate::experiment::nearest;
@@ -19,6 +20,12 @@ pub enum FolderError {
     /// Its job has not ended.
     #[error("{}: the job is not finished; `zonesim run` with --resume finishes it", folder.display())]
     Unfinished {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// It holds one shard of its experiment.
+    #[error("{}: this is one shard of its experiment; `zonesim merge` joins all of them", folder.display())]
+    Shard {
         /// The folder.
         folder: PathBuf,
     },
@@ -75,6 +82,11 @@ impl Observed {
     /// # Errors
     /// If it is missing, half-written, unfinished, or of another version.
     pub fn read(dir: &Path) -> Result<Self, FolderError> {
+        let is_shard =
+            Manifest::read(dir).is_some_and(|manifest| manifest.complete && manifest.shard.is_some());
+        if is_shard {
+            return Err(FolderError::Shard { folder: dir.to_owned() });
+        }
         if Journal::exists(dir) {
             return Err(FolderError::Unfinished { folder: dir.to_owned() });
         }

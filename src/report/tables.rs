@@ -118,9 +118,9 @@ impl<'a> Tables<'a> {
     pub fn finish(mut self) -> Result<Vec<CellSummary>, WriteError> {
         self.end_cell()?;
         for file in [&mut self.runs, &mut self.summary, &mut self.timeline] {
-            file.flush()?;
+            file.finish()?;
         }
-        self.by_run.flush()?;
+        self.by_run.finish()?;
         Ok(self.summaries)
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{experiment, outcomes};
 use crate::experiment::Experiment;
-use crate::experiment::runner::{RunId, RunPanic, all_runs, run_all};
+use crate::experiment::runner::{Progress, RunId, RunPanic, all_runs, run_all};
 use crate::report::tables::Tables;
 use crate::sim::outcome::Outcome;
 
@@ -45,8 +45,10 @@ const WORLD: &str = r#"
 fn run_on(experiment: &Arc<Experiment>, jobs: usize) -> Vec<(RunId, Outcome)> {
     let mut finished = Vec::new();
     let stop = AtomicBool::new(false);
-    run_all(experiment, all_runs(experiment), jobs, &stop, |run, outcome| -> Result<(), RunPanic> {
-        finished.push((run, outcome));
+    run_all(experiment, all_runs(experiment), jobs, &stop, |progress| -> Result<(), RunPanic> {
+        if let Progress::Finished(run, outcome) = progress {
+            finished.push((run, *outcome));
+        }
         Ok(())
     })
     .unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::run::{signal, wait_for_runs};
+use crate::crash::{signal, wait_for_runs};
 use crate::{SMALL, assert_status, command, stderr, stdout, zonesim};
 
 const SIZES: &str = "bytes,cdf\n1000,50\n3000,100\n";

@@ -1,11 +1,14 @@
 //! The built command, as a user meets it: exit statuses, what stands on which stream, and what is written.
 
 mod compare;
+mod crash;
 mod data;
+mod deploy;
 mod expect;
 mod explain;
 mod recommend;
 mod run;
+mod shard;
 mod usage;
 
 use std::path::Path;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
 use crate::{SMALL, assert_status, command, stderr, stdout, zonesim};
 
@@ -18,18 +17,18 @@ const TABLES: [&str; 7] = [
     "traffic.csv",
 ];
 
-fn folder_with(text: &str) -> tempfile::TempDir {
+pub(crate) fn folder_with(text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), text).unwrap();
     folder
 }
 
-fn tables(folder: &Path) -> BTreeMap<String, String> {
+pub(crate) fn tables(folder: &Path) -> BTreeMap<String, String> {
     TABLES.iter().map(|name| ((*name).to_owned(), fs::read_to_string(folder.join(name)).unwrap())).collect()
 }
 
 /// The rows of a CSV file as maps from column to field.
-fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
+pub(crate) fn rows(folder: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(folder.join(name)).unwrap();
     reader.deserialize().map(Result::unwrap).collect()
 }
@@ -175,78 +174,6 @@ fn quiet_says_nothing() {
     let output = zonesim(folder.path(), &["run", "small.toml", "--quiet", "--no-charts"]);
     assert_status(&output, 0);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
-}
-
-#[test]
-fn a_folder_that_cannot_be_written_is_an_error_that_names_it() {
-    let folder = folder_with(SMALL);
-    fs::write(folder.path().join("taken"), "a file").unwrap();
-    let output = zonesim(folder.path(), &["run", "small.toml", "--out", "taken"]);
-    assert_status(&output, 1);
-    assert!(stderr(&output).contains("taken"), "{}", stderr(&output));
-}
-
-/// Waits until `child` has `count` runs in the journal of `folder`.
-pub(crate) fn wait_for_runs(child: &mut Child, folder: &Path, count: usize) {
-    let journal = folder.join(".zonesim-journal");
-    while fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) <= count {
-        assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is stopped");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-pub(crate) fn signal(child: &Child, name: &str) {
-    let status = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-}
-
-#[test]
-fn an_interrupted_job_keeps_what_is_finished_and_can_be_resumed() {
-    // Runs of some 0.1 s, 40 of them, so that a signal after the third comes long before the last.
-    let long = SMALL.replacen("replications = 2", "replications = 10", 1).replacen("\"60s\"", "\"20m\"", 1);
-    let folder = folder_with(&long);
-    let args = |out| ["run", "small.toml", "--jobs", "1", "--no-charts", "--out", out];
-    assert_status(&zonesim(folder.path(), &args("whole")), 0);
-    for (name, by, status) in [("interrupted", "-INT", Some(130)), ("killed", "-KILL", None)] {
-        let stopped = folder.path().join(name);
-        let mut child = command(folder.path(), &args(name)).stderr(Stdio::piped()).spawn().unwrap();
-        wait_for_runs(&mut child, &stopped, 3);
-        signal(&child, by);
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), status, "{}", stderr(&output));
-        if by == "-INT" {
-            assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
-            let kept = rows(&stopped, "runs.csv").len();
-            assert!((3..40).contains(&kept), "{kept} runs were kept");
-        }
-        let resume = [&args(name)[..], &["--resume"]].concat();
-        assert_status(&zonesim(folder.path(), &resume), 0);
-        assert_eq!(tables(&stopped), tables(&folder.path().join("whole")), "{name}");
-        assert!(!stopped.join(".zonesim-journal").exists(), "a finished job leaves no journal");
-        // Resuming a complete job has nothing to do.
-        assert_status(&zonesim(folder.path(), &resume), 0);
-    }
-    for (out, seed) in [("killed", "7"), ("nowhere", "42")] {
-        let other = zonesim(folder.path(), &[&args(out)[..], &["--resume", "--seed", seed]].concat());
-        assert_status(&other, 1);
-        assert!(stderr(&other).contains("no unfinished job"), "{}", stderr(&other));
-    }
-    assert!(!folder.path().join("nowhere").exists());
-}
-
-#[test]
-fn a_folder_in_use_is_refused() {
-    let folder = folder_with(&SMALL.replacen("replications = 2", "replications = 100000", 1));
-    let args = ["run", "small.toml", "--jobs", "1", "--no-charts", "--out", "out"];
-    let mut first = command(folder.path(), &args).stderr(Stdio::null()).spawn().unwrap();
-    wait_for_runs(&mut first, &folder.path().join("out"), 1);
-    for more in [&[][..], &["--resume"]] {
-        let second = zonesim(folder.path(), &[&args[..], more].concat());
-        assert_status(&second, 1);
-        assert!(stderr(&second).contains("another zonesim is writing to out"), "{}", stderr(&second));
-    }
-    first.kill().unwrap();
-    first.wait().unwrap();
 }
 
 #[test]

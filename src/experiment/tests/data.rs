@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::{changed, refusal};
-use crate::experiment::runner::{RunId, RunPanic, all_runs, run_all, run_one};
+use crate::experiment::runner::{Progress, RunId, RunPanic, all_runs, run_all, run_one};
 use crate::experiment::{Experiment, ExperimentError, Overrides};
 use crate::report::journal::experiment_hash;
 use crate::sim::outcome::Outcome;
@@ -179,8 +179,10 @@ fn the_hash_of_an_experiment_covers_its_data() {
 fn run_on(experiment: &Arc<Experiment>, jobs: usize) -> Result<Vec<(RunId, Outcome)>, RunPanic> {
     let mut finished = Vec::new();
     let stop = AtomicBool::new(false);
-    run_all(experiment, all_runs(experiment), jobs, &stop, |run, outcome| -> Result<(), RunPanic> {
-        finished.push((run, outcome));
+    run_all(experiment, all_runs(experiment), jobs, &stop, |progress| -> Result<(), RunPanic> {
+        if let Progress::Finished(run, outcome) = progress {
+            finished.push((run, *outcome));
+        }
         Ok(())
     })?;
     finished.sort_by_key(|(run, _)| *run);

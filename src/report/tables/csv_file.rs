@@ -51,8 +51,10 @@ impl CsvFile {
         ended.map_err(|error| self.error(error.into()))
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
-        self.writer.flush().map_err(|source| self.error(source))
+    /// Writes what is left; all of the file is on the disk then.
+    pub(super) fn finish(&mut self) -> Result<(), WriteError> {
+        let finished = self.writer.flush().and_then(|()| self.writer.get_ref().sync_all());
+        finished.map_err(|source| self.error(source))
     }
 
     fn error(&self, source: std::io::Error) -> WriteError {

@@ -49,9 +49,9 @@ impl RunTables {
         DECISIONS.write(&mut self.decisions, run, prefix)
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
+    pub(super) fn finish(&mut self) -> Result<(), WriteError> {
         let files = [&mut self.traffic, &mut self.latency, &mut self.backends, &mut self.decisions];
-        files.into_iter().try_for_each(CsvFile::flush)
+        files.into_iter().try_for_each(CsvFile::finish)
     }
 }
 

@@ -1,0 +1,50 @@
+//! `zonesim merge`: joins the shards of an experiment into one results folder.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::closing::close;
+use super::console::Console;
+use super::{Status, UsageError};
+use crate::experiment::{Experiment, Overrides};
+use crate::report::charts::draw_all;
+use crate::report::merge::{MergeError, Shards};
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// The folders of all shards, in any order.
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+    /// The results folder to make; it must not hold anything yet.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Write no charts.
+    #[arg(long)]
+    no_charts: bool,
+}
+
+pub(super) fn merge(args: &MergeArgs, console: &Console) -> anyhow::Result<Status> {
+    let shards = Shards::open(&args.folders).map_err(refused)?;
+    let experiment = Experiment::read(&shards.experiment_file(), &Overrides::default())?;
+    shards.check(&experiment).map_err(refused)?;
+    let charts = || -> anyhow::Result<()> {
+        if !args.no_charts {
+            draw_all(&args.out, |_| {})?;
+        }
+        Ok(())
+    };
+    let summaries = shards.merge(&experiment, &args.out, charts).map_err(|error| match error.downcast() {
+        Ok(error) => refused(error),
+        Err(error) => error,
+    })?;
+    Ok(close(&experiment, &summaries, &args.out, console))
+}
+
+/// Folders that were named wrongly are wrong usage.
+fn refused(error: MergeError) -> anyhow::Error {
+    match error {
+        MergeError::Unfit(_) | MergeError::Taken(_) => UsageError(error.to_string()).into(),
+        _ => error.into(),
+    }
+}
