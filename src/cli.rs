@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
+use crate::report::draw::Format;
 use crate::report::observed::QuestionError;
 use console::Console;
 
@@ -113,6 +114,28 @@ enum AnswerFormat {
     Json,
     /// One row for each record.
     Csv,
+}
+
+/// How charts are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ChartFormat {
+    /// PNG files.
+    Png,
+    /// SVG files.
+    Svg,
+    /// Both.
+    Both,
+}
+
+impl ChartFormat {
+    /// The files of a chart.
+    fn files(self) -> &'static [Format] {
+        match self {
+            Self::Png => &[Format::Png],
+            Self::Svg => &[Format::Svg],
+            Self::Both => &[Format::Png, Format::Svg],
+        }
+    }
 }
 
 /// Settings that win over the experiment file.

@@ -8,6 +8,7 @@ pub mod figure;
 pub mod gauge;
 pub mod journal;
 pub mod manifest;
+pub mod markup;
 mod number;
 pub mod observed;
 pub mod policies;

@@ -16,7 +16,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::console::Console;
-use super::{OverrideArgs, Status, read_experiment};
+use super::{ChartFormat, OverrideArgs, Status, read_experiment};
 use crate::experiment::runner::{RunId, all_runs, run_all};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
@@ -56,6 +56,9 @@ pub(super) struct RunArgs {
     /// Write no charts.
     #[arg(long)]
     no_charts: bool,
+    /// How charts are written: pixels, shapes, or both.
+    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
+    format: ChartFormat,
 }
 
 pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
@@ -88,7 +91,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     job.simulate(jobs, console).with_context(resumable)?;
     let (summaries, complete) = job.finish(jobs)?;
     if !args.no_charts {
-        draw_all(&folder, |_| {})?;
+        draw_all(&folder, args.format.files(), |_| {})?;
     }
     if !complete {
         console.note(&format!("stopped: {}", resumable()));
@@ -236,7 +239,9 @@ fn remove_old(folder: &Path) -> anyhow::Result<()> {
     let mut old = vec![folder.join(manifest::NAME)];
     if let Ok(entries) = fs::read_dir(folder.join("charts")) {
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-        old.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "png")));
+        old.extend(paths.filter(|path| {
+            path.extension().is_some_and(|extension| extension == "png" || extension == "svg")
+        }));
     }
     for path in old {
         fs::remove_file(&path).with_context(|| format!("can't remove {}", path.display()))?;

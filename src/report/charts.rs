@@ -26,7 +26,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::draw;
+use super::draw::Format;
 use super::figure::Figure;
 use super::results::Results;
 use super::results::error::ResultsError;
@@ -99,9 +99,13 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
     ALL.iter().filter_map(figure).collect()
 }
 
-/// Draws every chart of the folder `results_dir` into its `charts` and gives the files, telling `on_chart` of
-/// each as it is done.
-pub fn draw_all(results_dir: &Path, mut on_chart: impl FnMut(&Path)) -> Result<Vec<PathBuf>, ChartsError> {
+/// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling
+/// `on_chart` of each as it is done.
+pub fn draw_all(
+    results_dir: &Path,
+    formats: &[Format],
+    mut on_chart: impl FnMut(&Path),
+) -> Result<Vec<PathBuf>, ChartsError> {
     let results = Results::read(results_dir)?;
     let dir = results_dir.join("charts");
     let failed = |path: &Path| {
@@ -111,13 +115,15 @@ pub fn draw_all(results_dir: &Path, mut on_chart: impl FnMut(&Path)) -> Result<V
     fs::create_dir_all(&dir).map_err(failed(&dir))?;
     let mut paths = Vec::new();
     for (stem, figure) in figures(&results) {
-        let path = dir.join(format!("{stem}.png"));
-        // Under another name first, so that a chart is never seen half-written.
-        let draft = dir.join(format!("{stem}.png.tmp"));
-        fs::write(&draft, draw::png(&figure)).map_err(failed(&draft))?;
-        fs::rename(&draft, &path).map_err(failed(&path))?;
-        on_chart(&path);
-        paths.push(path);
+        for format in formats {
+            let path = dir.join(format!("{stem}.{}", format.extension()));
+            // Under another name first, so that a chart is never seen half-written.
+            let draft = path.with_added_extension("tmp");
+            fs::write(&draft, format.draw(&figure)).map_err(failed(&draft))?;
+            fs::rename(&draft, &path).map_err(failed(&path))?;
+            on_chart(&path);
+            paths.push(path);
+        }
     }
     Ok(paths)
 }
@@ -172,13 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn charts_are_whole_png_files_and_the_same_every_time() {
+    fn charts_are_whole_files_and_the_same_every_time() {
         let folder = Sample::default().write();
         let mut told = Vec::new();
-        let paths = draw_all(folder.path(), |path| told.push(path.to_owned())).unwrap();
+        let both = [Format::Png, Format::Svg];
+        let paths = draw_all(folder.path(), &both, |path| told.push(path.to_owned())).unwrap();
         assert_eq!(paths, told);
         let first: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-        let again = draw_all(folder.path(), |_| {}).unwrap();
+        let again = draw_all(folder.path(), &both, |_| {}).unwrap();
         assert_eq!(again.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>(), first);
         assert_eq!(
             fs::read_dir(folder.path().join("charts")).unwrap().count(),
@@ -197,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_read_is_an_error_that_says_so() {
-        let error = draw_all(Path::new("/nonexistent"), |_| {}).unwrap_err();
+        let error = draw_all(Path::new("/nonexistent"), &[Format::Png], |_| {}).unwrap_err();
         assert!(error.to_string().contains("runs.csv"), "{error}");
     }
 }
