@@ -6,6 +6,7 @@ mod expect;
 mod explain;
 mod plot;
 mod recommend;
+mod report;
 mod run;
 mod table;
 
@@ -61,7 +62,8 @@ Examples:
   zonesim expect my.toml                         what the rules alone say of every state of health
   zonesim compare results/my                     which arm is better, by how much, and how sure that is
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
-  zonesim plot results/my                        draw the charts again";
+  zonesim plot results/my                        draw the charts again
+  zonesim report results/my                      one page with answer, tables and charts";
 
 /// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
 #[derive(Debug, Parser)]
@@ -96,6 +98,8 @@ enum Command {
     Recommend(recommend::RecommendArgs),
     /// Draw every chart of a results folder again, from its CSV files.
     Plot(plot::PlotArgs),
+    /// Write a results folder up as one page that needs nothing else: answer, tables, charts, and what made them.
+    Report(report::ReportArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -165,6 +169,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args, &console),
         Command::Recommend(args) => recommend::recommend(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
+        Command::Report(args) => report::report(&args, &console),
     };
     match status {
         Ok(status) => status.into(),

@@ -7,9 +7,7 @@ use clap::Args;
 use super::console::Console;
 use super::{ChartFormat, Status};
 use crate::report::charts::draw_all;
-
-/// Files that a folder can do without.
-const DETAILS: [&str; 5] = ["traffic.csv", "latency.csv", "backends.csv", "decisions.csv", "timeline.csv"];
+use crate::report::results::missing_details;
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
@@ -23,9 +21,9 @@ pub(super) struct PlotArgs {
 
 pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status> {
     let charts = draw_all(&args.folder, args.format.files(), |path| {
-        console.note(&format!("drew {}", path.display()))
+        console.note(&format!("drew {}", path.display()));
     })?;
-    for name in DETAILS.iter().filter(|name| !args.folder.join(name).exists()) {
+    for name in missing_details(&args.folder) {
         console.note(&format!("{name} is not there, so that what it shows is not drawn"));
     }
     console.note(&format!("{} files in {}", charts.len(), args.folder.join("charts").display()));

@@ -22,6 +22,7 @@ use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
 use crate::report::journal::{Journal, experiment_hash};
 use crate::report::manifest::{self, JobCounts, Manifest, write_file};
+use crate::report::page;
 use crate::report::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
 
@@ -243,6 +244,7 @@ fn remove_old(folder: &Path) -> anyhow::Result<()> {
             path.extension().is_some_and(|extension| extension == "png" || extension == "svg")
         }));
     }
+    old.extend(Some(folder.join(page::NAME)).filter(|path| path.exists()));
     for path in old {
         fs::remove_file(&path).with_context(|| format!("can't remove {}", path.display()))?;
     }

@@ -30,6 +30,7 @@ use super::draw::Format;
 use super::figure::Figure;
 use super::results::Results;
 use super::results::error::ResultsError;
+pub(super) use cells::spread;
 
 /// One kind of chart.
 #[derive(Clone, Copy, Debug)]

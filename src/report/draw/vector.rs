@@ -87,11 +87,13 @@ impl Drawing {
         elements.push('\n');
     }
 
-    /// The whole file, of which the part from `top` down to `height` is in view; `alt` says in words what it shows.
+    /// The whole image, of which the part from `top` down to `height` is in view; `alt` says in words what it shows. A file
+    /// names its language, an element of a page does not.
     pub(super) fn svg(self, width: u32, top: u32, height: u32, alt: &str) -> String {
         let (alt, shown) = (escaped(alt), height - top);
+        let language = if top == 0 { " xmlns=\"http://www.w3.org/2000/svg\"" } else { "" };
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {top} {width} {shown}\" width=\"{width}\" \
+            "<svg{language} viewBox=\"0 {top} {width} {shown}\" width=\"{width}\" \
              height=\"{shown}\" role=\"img\" aria-label=\"{alt}\" font-family=\"{FONTS}\" \
              stroke-linejoin=\"round\">\n<rect y=\"{top}\" width=\"{width}\" height=\"{shown}\" fill=\"#ffffff\"/>\n\
              {}</svg>\n",

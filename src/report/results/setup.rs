@@ -196,7 +196,7 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SimDuration>, D
 }
 
 /// The text of the file `path`, or nothing if there is no such file.
-pub(super) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
+pub(in crate::report) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
