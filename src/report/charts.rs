@@ -19,6 +19,7 @@ mod caption;
 mod cells;
 mod metric;
 mod palette;
+mod requested;
 mod versus;
 mod zones;
 
@@ -79,25 +80,35 @@ impl Chart {
         match axis::first_numeric(results) {
             _ if !self.against_axis => self.name.to_owned(),
             Some(axis) => {
-                let letter = |letter: char| match letter {
-                    'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' => letter,
-                    _ => '_',
-                };
-                format!(
-                    "{}_vs_{}",
-                    self.name,
-                    results.axes[axis.index].chars().map(letter).collect::<String>()
-                )
+                format!("{}_vs_{}", self.name, file_name(&results.axes[axis.index]))
             }
             None => format!("{}_by_arm", self.name),
         }
     }
 }
 
-/// Every figure that the results have something to show in, with the name of its file without the extension.
+/// `name` as a part of a file's name.
+fn file_name(name: &str) -> String {
+    let letter = |letter: char| match letter {
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' => letter,
+        _ => '_',
+    };
+    name.chars().map(letter).collect()
+}
+
+/// Every figure that the results have something to show in, with the name of its file without the extension: the usual
+/// ones, then those that the experiment asks for. One of these takes the place of a usual one of the same name.
 pub fn figures(results: &Results) -> Vec<(String, Figure)> {
-    let figure = |chart: &Chart| Some((chart.stem(results), (chart.figure)(results)?));
-    ALL.iter().filter_map(figure).collect()
+    let asked = &results.setup.charts;
+    let requested = asked
+        .iter()
+        .filter_map(|request| Some((requested::stem(request), requested::figure(results, request)?)))
+        .collect::<Vec<_>>();
+    let is_replaced = |stem: &String| requested.iter().any(|(other, _)| other == stem);
+    let usual = ALL.iter().map(|chart| (chart.stem(results), chart.figure));
+    let usual = usual.filter(|(stem, _)| !is_replaced(stem));
+    let usual: Vec<_> = usual.filter_map(|(stem, figure)| Some((stem, figure(results)?))).collect();
+    usual.into_iter().chain(requested).collect()
 }
 
 /// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling

@@ -13,6 +13,11 @@ pub(super) struct Facet {
 }
 
 impl Facet {
+    /// Its value of the axis at `axis`; empty where any will do.
+    pub(super) fn value(&self, axis: usize) -> &str {
+        &self.values[axis]
+    }
+
     /// Whether `cell` belongs here. A cell that lacks an axis belongs to every value of it.
     pub(super) fn holds(&self, cell: &Cell) -> bool {
         self.values

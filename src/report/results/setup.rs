@@ -30,6 +30,28 @@ pub struct Setup {
     pub faults: Vec<Fault>,
     /// The backends' part.
     pub backend_service: BackendService,
+    /// The charts that the experiment asks for.
+    pub charts: Vec<ChartRequest>,
+}
+
+/// A chart that the experiment asks for.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ChartRequest {
+    /// The metric that is shown.
+    pub metric: String,
+    /// The column of the axis that it is shown against.
+    pub axis: String,
+    /// The column of the axis of which each value gets a panel.
+    pub facet: Option<String>,
+    /// The arms that are shown; all if absent.
+    pub arms: Option<Vec<String>>,
+    /// The logarithmic axes: `x`, `y` or `xy`.
+    pub log: Option<String>,
+    /// The title, if it has one of its own.
+    pub title: Option<String>,
+    /// The name of the file without its end, if it has one of its own.
+    pub file: Option<String>,
 }
 
 /// The backends' part.
