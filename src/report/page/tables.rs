@@ -56,7 +56,7 @@ pub(super) fn summary(subject: &Subject) -> String {
             .collect();
         match rows.last_mut() {
             Some((cells, same)) if results.cells[cells[0]].arm == cell.arm && *same == values => {
-                cells.push(position)
+                cells.push(position);
             }
             _ => rows.push((vec![position], values)),
         }
