@@ -8,6 +8,7 @@ mod explain;
 mod merge;
 mod plot;
 mod recommend;
+mod report;
 mod run;
 mod table;
 mod validate;
@@ -21,6 +22,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
+use crate::report::draw::Format;
 use crate::report::observed::QuestionError;
 use console::Console;
 
@@ -70,7 +72,8 @@ Examples:
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
   zonesim run my.toml --shard 1/4                run a quarter of it, on one of four machines
   zonesim merge results/my.shard-* --out results/my
-  zonesim plot results/my                        draw the charts again";
+  zonesim plot results/my                        draw the charts again
+  zonesim report results/my                      one page with answer, tables and charts";
 
 /// Simulates how a Google Cloud passthrough Network Load Balancer treats zones.
 #[derive(Debug, Parser)]
@@ -109,6 +112,8 @@ enum Command {
     Plot(plot::PlotArgs),
     /// Simulate worlds of which theory gives the exact answer, and write both in a table.
     Validate(validate::ValidateArgs),
+    /// Write a results folder up as one page that needs nothing else: answer, tables, charts, and what made them.
+    Report(report::ReportArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,6 +132,28 @@ enum AnswerFormat {
     Json,
     /// One row for each record.
     Csv,
+}
+
+/// How charts are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ChartFormat {
+    /// PNG files.
+    Png,
+    /// SVG files.
+    Svg,
+    /// Both.
+    Both,
+}
+
+impl ChartFormat {
+    /// The files of a chart.
+    fn files(self) -> &'static [Format] {
+        match self {
+            Self::Png => &[Format::Png],
+            Self::Svg => &[Format::Svg],
+            Self::Both => &[Format::Png, Format::Svg],
+        }
+    }
 }
 
 /// Settings that win over the experiment file.
@@ -158,6 +185,7 @@ pub fn main() -> ExitCode {
         Command::Merge(args) => merge::merge(&args, &console),
         Command::Plot(args) => plot::plot(&args, &console),
         Command::Validate(args) => validate::validate(&args, &console),
+        Command::Report(args) => report::report(&args, &console),
     };
     match status {
         Ok(status) => status.into(),

@@ -28,6 +28,7 @@
 mod assignment;
 mod axis;
 mod bounded;
+mod charts;
 mod column;
 mod control_plane;
 pub mod cost;

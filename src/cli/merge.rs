@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{Status, UsageError};
+use super::{ChartFormat, Status, UsageError};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
 use crate::report::merge::{MergeError, Shards};
@@ -22,6 +22,9 @@ pub(super) struct MergeArgs {
     /// Write no charts.
     #[arg(long)]
     no_charts: bool,
+    /// How charts are written: pixels, shapes, or both.
+    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
+    format: ChartFormat,
 }
 
 pub(super) fn merge(args: &MergeArgs, console: &Console) -> anyhow::Result<Status> {
@@ -30,7 +33,7 @@ pub(super) fn merge(args: &MergeArgs, console: &Console) -> anyhow::Result<Statu
     shards.check(&experiment).map_err(refused)?;
     let charts = || -> anyhow::Result<()> {
         if !args.no_charts {
-            draw_all(&args.out, |_| {})?;
+            draw_all(&args.out, args.format.files(), |_| {})?;
         }
         Ok(())
     };

@@ -4,25 +4,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Status;
 use super::console::Console;
+use super::{ChartFormat, Status};
 use crate::report::charts::draw_all;
-
-/// Files that a folder can do without.
-const DETAILS: [&str; 5] = ["traffic.csv", "latency.csv", "backends.csv", "decisions.csv", "timeline.csv"];
+use crate::report::results::missing_details;
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
     /// A results folder.
     #[arg(value_name = "RESULTS_DIR")]
     folder: PathBuf,
+    /// Pixels, shapes, or both.
+    #[arg(long, value_enum, default_value_t = ChartFormat::Png)]
+    format: ChartFormat,
 }
 
 pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status> {
-    let charts = draw_all(&args.folder, |path| console.note(&format!("drew {}", path.display())))?;
-    for name in DETAILS.iter().filter(|name| !args.folder.join(name).exists()) {
+    let charts = draw_all(&args.folder, args.format.files(), |path| {
+        console.note(&format!("drew {}", path.display()));
+    })?;
+    for name in missing_details(&args.folder) {
         console.note(&format!("{name} is not there, so that what it shows is not drawn"));
     }
-    console.note(&format!("{} charts in {}", charts.len(), args.folder.join("charts").display()));
+    console.note(&format!("{} files in {}", charts.len(), args.folder.join("charts").display()));
     Ok(Status::Done)
 }

@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{OverrideArgs, Status, read_experiment, threads};
+use super::{ChartFormat, OverrideArgs, Status, read_experiment, threads};
 use crate::experiment::cost::expected_connections;
 use crate::experiment::runner::RunId;
 use crate::experiment::{Experiment, Overrides};
@@ -51,6 +51,9 @@ pub(super) struct RunArgs {
     /// Write no charts.
     #[arg(long)]
     no_charts: bool,
+    /// How charts are written: pixels, shapes, or both.
+    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
+    format: ChartFormat,
 }
 
 pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
@@ -83,7 +86,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         )
     };
     job.simulate(jobs, console).with_context(resumable)?;
-    let charts = !args.no_charts && shard.is_none();
+    let charts = (!args.no_charts && shard.is_none()).then(|| args.format.files());
     let Some(summaries) = job.finish(jobs, charts).with_context(resumable)? else {
         console.note(&format!("stopped: {}", resumable()));
         return Ok(Status::Interrupted);

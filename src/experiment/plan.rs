@@ -7,6 +7,7 @@ use toml_edit::{Table, TableLike};
 use super::assignment::{Assignment, Origin};
 use super::axis::{AxisValue, axis_values};
 use super::bounded::Name;
+use super::charts::{self, WrittenChart};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::{Problem, distinct, shown};
@@ -15,15 +16,17 @@ use super::threshold::{Threshold, WrittenThreshold, thresholds};
 use super::world::{Simulation, check_keys};
 
 /// The keys of the root that are about the whole experiment, and not about a cell.
-pub(super) const KEYS: [&str; 6] = ["name", "description", "data_folder", "arms", "sweep", "thresholds"];
+pub(super) const KEYS: [&str; 7] =
+    ["name", "description", "data_folder", "arms", "sweep", "thresholds", "charts"];
 /// The keys that hold for the whole experiment, so that no arm and no axis can set them.
-const SHARED: [&[&str]; 9] = [
+const SHARED: [&[&str]; 10] = [
     &["name"],
     &["description"],
     &["data_folder"],
     &["arms"],
     &["sweep"],
     &["thresholds"],
+    &["charts"],
     &["simulation"],
     &["simulation", "seed"],
     &["simulation", "replications"],
@@ -91,6 +94,8 @@ struct Written {
     _sweep: IgnoredAny,
     #[serde(default)]
     thresholds: Vec<WrittenThreshold>,
+    #[serde(default)]
+    charts: Vec<WrittenChart>,
 }
 
 /// A name that a folder can have.
@@ -120,6 +125,7 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     let node = Node::Table(root);
     let written: Written = read(node, &KeyPath::default())?;
     let arms = arms(node)?;
+    charts::check(&written.charts, &arms)?;
     let plan = Plan {
         name: written.name.0,
         description: written.description,

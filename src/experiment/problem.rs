@@ -117,6 +117,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("session_affinity", "\"CLIENT_IP\""),
     ("target", "{ zone = \"us-central1-a\" }"),
     ("metric", "\"failure_ratio\""),
+    ("axis", "\"spillover_ratio\""),
     ("between", "[\"us-central1-b\", \"us-central1-c\"]"),
     ("rtt", "{ constant = \"1ms\" }"),
     ("sigma", "0.4"),

@@ -19,6 +19,7 @@ mod caption;
 mod cells;
 mod metric;
 mod palette;
+mod requested;
 mod versus;
 mod zones;
 
@@ -26,10 +27,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::draw;
+use super::draw::Format;
 use super::figure::Figure;
 use super::results::Results;
 use super::results::error::ResultsError;
+pub(super) use cells::spread;
 
 /// One kind of chart.
 #[derive(Clone, Copy, Debug)]
@@ -78,30 +80,44 @@ impl Chart {
         match axis::first_numeric(results) {
             _ if !self.against_axis => self.name.to_owned(),
             Some(axis) => {
-                let letter = |letter: char| match letter {
-                    'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' => letter,
-                    _ => '_',
-                };
-                format!(
-                    "{}_vs_{}",
-                    self.name,
-                    results.axes[axis.index].chars().map(letter).collect::<String>()
-                )
+                format!("{}_vs_{}", self.name, file_name(&results.axes[axis.index]))
             }
             None => format!("{}_by_arm", self.name),
         }
     }
 }
 
-/// Every figure that the results have something to show in, with the name of its file without the extension.
-pub fn figures(results: &Results) -> Vec<(String, Figure)> {
-    let figure = |chart: &Chart| Some((chart.stem(results), (chart.figure)(results)?));
-    ALL.iter().filter_map(figure).collect()
+/// `name` as a part of a file's name.
+fn file_name(name: &str) -> String {
+    let letter = |letter: char| match letter {
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' => letter,
+        _ => '_',
+    };
+    name.chars().map(letter).collect()
 }
 
-/// Draws every chart of the folder `results_dir` into its `charts` and gives the files, telling `on_chart` of
-/// each as it is done.
-pub fn draw_all(results_dir: &Path, mut on_chart: impl FnMut(&Path)) -> Result<Vec<PathBuf>, ChartsError> {
+/// Every figure that the results have something to show in, with the name of its file without the extension: the usual
+/// ones, then those that the experiment asks for. One of these takes the place of a usual one of the same name.
+pub fn figures(results: &Results) -> Vec<(String, Figure)> {
+    let asked = &results.setup.charts;
+    let requested = asked
+        .iter()
+        .filter_map(|request| Some((requested::stem(request), requested::figure(results, request)?)))
+        .collect::<Vec<_>>();
+    let is_replaced = |stem: &String| requested.iter().any(|(other, _)| other == stem);
+    let usual = ALL.iter().map(|chart| (chart.stem(results), chart.figure));
+    let usual = usual.filter(|(stem, _)| !is_replaced(stem));
+    let usual: Vec<_> = usual.filter_map(|(stem, figure)| Some((stem, figure(results)?))).collect();
+    usual.into_iter().chain(requested).collect()
+}
+
+/// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling
+/// `on_chart` of each as it is done.
+pub fn draw_all(
+    results_dir: &Path,
+    formats: &[Format],
+    mut on_chart: impl FnMut(&Path),
+) -> Result<Vec<PathBuf>, ChartsError> {
     let results = Results::read(results_dir)?;
     let dir = results_dir.join("charts");
     let failed = |path: &Path| {
@@ -111,13 +127,15 @@ pub fn draw_all(results_dir: &Path, mut on_chart: impl FnMut(&Path)) -> Result<V
     fs::create_dir_all(&dir).map_err(failed(&dir))?;
     let mut paths = Vec::new();
     for (stem, figure) in figures(&results) {
-        let path = dir.join(format!("{stem}.png"));
-        // Under another name first, so that a chart is never seen half-written.
-        let draft = dir.join(format!("{stem}.png.tmp"));
-        fs::write(&draft, draw::png(&figure)).map_err(failed(&draft))?;
-        fs::rename(&draft, &path).map_err(failed(&path))?;
-        on_chart(&path);
-        paths.push(path);
+        for format in formats {
+            let path = dir.join(format!("{stem}.{}", format.extension()));
+            // Under another name first, so that a chart is never seen half-written.
+            let draft = path.with_added_extension("tmp");
+            fs::write(&draft, format.draw(&figure)).map_err(failed(&draft))?;
+            fs::rename(&draft, &path).map_err(failed(&path))?;
+            on_chart(&path);
+            paths.push(path);
+        }
     }
     Ok(paths)
 }
@@ -172,13 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn charts_are_whole_png_files_and_the_same_every_time() {
+    fn charts_are_whole_files_and_the_same_every_time() {
         let folder = Sample::default().write();
         let mut told = Vec::new();
-        let paths = draw_all(folder.path(), |path| told.push(path.to_owned())).unwrap();
+        let both = [Format::Png, Format::Svg];
+        let paths = draw_all(folder.path(), &both, |path| told.push(path.to_owned())).unwrap();
         assert_eq!(paths, told);
         let first: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-        let again = draw_all(folder.path(), |_| {}).unwrap();
+        let again = draw_all(folder.path(), &both, |_| {}).unwrap();
         assert_eq!(again.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>(), first);
         assert_eq!(
             fs::read_dir(folder.path().join("charts")).unwrap().count(),
@@ -197,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_read_is_an_error_that_says_so() {
-        let error = draw_all(Path::new("/nonexistent"), |_| {}).unwrap_err();
+        let error = draw_all(Path::new("/nonexistent"), &[Format::Png], |_| {}).unwrap_err();
         assert!(error.to_string().contains("runs.csv"), "{error}");
     }
 }

@@ -1,7 +1,8 @@
-//! Figures to pixels: the only place that names plotters.
+//! Figures to images: the only place that names plotters.
 //!
-//! Everything is drawn with polygons and text of an embedded font, at a multiple of the final size that is then
-//! averaged down. So the same figure gives the same bytes on every machine.
+//! One drawing code fills either kind of paper. Pixels are drawn with polygons and text of an embedded font, at a
+//! multiple of the final size that is then averaged down; shapes are written with a tenth of a pixel. So the same figure
+//! gives the same bytes on every machine.
 
 mod axes;
 mod canvas;
@@ -12,20 +13,71 @@ mod labels;
 mod layout;
 mod lettering;
 mod marks;
+mod pixels;
 mod projection;
 mod series;
 mod tables;
+mod vector;
 
 use super::figure::Figure;
 use canvas::Canvas;
 use layout::Layout;
+use pixels::Pixels;
+use vector::Drawing;
+
+/// What of a figure its caption says already: the title above this line is left out.
+const BELOW_TITLE: u32 = 76;
+
+/// A kind of image file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Pixels.
+    Png,
+    /// Shapes and text.
+    Svg,
+}
+
+impl Format {
+    /// The end of its files' names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// The figure as a file of this kind.
+    pub fn draw(self, figure: &Figure) -> Vec<u8> {
+        match self {
+            Self::Png => png(figure),
+            Self::Svg => svg(figure).into_bytes(),
+        }
+    }
+}
 
 /// The figure as a PNG file.
 pub fn png(figure: &Figure) -> Vec<u8> {
     lettering::register();
-    let mut pixels = canvas::blank(figure.width, figure.height);
-    paint(figure, &Canvas::new(&mut pixels, figure.width, figure.height));
+    let mut pixels = pixels::blank(figure.width, figure.height);
+    paint(figure, &Canvas::Pixels(Pixels::new(&mut pixels, figure.width, figure.height)));
     encode::png(&encode::averaged(&pixels, figure.width), figure.width, figure.height)
+}
+
+/// The figure as an SVG file.
+pub fn svg(figure: &Figure) -> String {
+    shapes(figure, 0)
+}
+
+/// The figure as an SVG element without its title, which stands in a caption.
+pub fn svg_under_caption(figure: &Figure) -> String {
+    shapes(figure, BELOW_TITLE)
+}
+
+fn shapes(figure: &Figure, top: u32) -> String {
+    lettering::register();
+    let drawing = Drawing::default();
+    paint(figure, &Canvas::Drawing(&drawing));
+    drawing.svg(figure.width, top, figure.height, &figure.in_words())
 }
 
 fn paint(figure: &Figure, canvas: &Canvas<'_>) {
@@ -63,6 +115,24 @@ mod tests {
             }
             let paper = pixels.iter().filter(|pixel| **pixel == Color::WHITE).count();
             assert!(paper * 2 > pixels.len(), "{stem}: mostly paper");
+        }
+    }
+
+    #[test]
+    fn shapes_are_well_formed_and_text_stays_text() {
+        for sample in [Sample::default(), Sample { arms: vec!["<b>&".to_owned()], ..Sample::no_axis() }] {
+            for (stem, figure) in charts::figures(&sample.results()) {
+                let svg = svg(&figure);
+                let open = ["svg", "text"].map(|name| svg.matches(&format!("<{name} ")).count());
+                assert_eq!(open, ["svg", "text"].map(|name| svg.matches(&format!("</{name}>")).count()));
+                let elements = svg.matches('<').count();
+                assert_eq!(elements, svg.matches('>').count(), "{stem}: names are escaped");
+                assert_eq!(elements - 2 * open[0] - 2 * open[1], svg.matches("/>").count(), "{stem}");
+                assert!(svg.contains(&format!(">{}</text>", figure.panels[0].x.label)), "{stem}");
+                assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{stem}");
+                assert_eq!(svg, super::svg(&figure), "{stem}");
+                assert!(svg_under_caption(&figure).contains(&format!("viewBox=\"0 76 {} ", figure.width)));
+            }
         }
     }
 

@@ -137,6 +137,27 @@ impl Figure {
     }
 }
 
+impl Figure {
+    /// What the figure shows, for those who can't see it: title, subtitle, what each panel has along its axes, and whose
+    /// marks they are.
+    pub fn in_words(&self) -> String {
+        let mut panels: Vec<String> = Vec::new();
+        for panel in &self.panels {
+            let shows = match (panel.y.label.as_str(), panel.x.label.as_str()) {
+                ("", label) | (label, "") => label.to_owned(),
+                (y, x) => format!("{y} against {x}"),
+            };
+            if !shows.is_empty() && !panels.contains(&shows) {
+                panels.push(shows);
+            }
+        }
+        let names: Vec<&str> = self.legend.iter().map(|key| key.name.as_str()).collect();
+        let parts = [&self.title, &self.subtitle, &panels.join("; "), &names.join(", ")];
+        let parts: Vec<&str> = parts.iter().map(|part| part.trim_end_matches('.')).collect();
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ") + "."
+    }
+}
+
 impl Axis {
     /// An axis of equal differences.
     pub fn linear(label: impl Into<String>, unit: Unit, range: (f64, f64)) -> Self {

@@ -19,6 +19,14 @@ use rows::{Backend, Decision, Latency, Summary, Timeline, Traffic};
 use setup::Setup;
 use table::{Row, Table};
 
+/// Files that a folder can do without.
+const DETAILS: [&str; 5] = ["traffic.csv", "latency.csv", "backends.csv", "decisions.csv", "timeline.csv"];
+
+/// The files that were left out of the folder `dir`, and what they show with them.
+pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
+    DETAILS.into_iter().filter(move |name| !dir.join(name).exists())
+}
+
 /// A results folder in memory.
 #[derive(Clone, Debug)]
 pub struct Results {

@@ -180,11 +180,14 @@ fn quiet_says_nothing() {
 fn starting_anew_says_what_it_discards_and_leaves_no_old_charts() {
     let folder = folder_with(SMALL);
     assert_status(&zonesim(folder.path(), &["run", "small.toml", "--out", "out"]), 0);
-    let old = folder.path().join("out/charts/cross_zone_vs_spillover_ratio.png");
-    assert!(old.exists());
+    assert_status(&zonesim(folder.path(), &["plot", "out", "--format", "svg"]), 0);
+    let old = ["png", "svg"]
+        .map(|end| folder.path().join(format!("out/charts/cross_zone_vs_spillover_ratio.{end}")));
+    assert!(old.iter().all(|chart| chart.exists()));
     let args = ["run", "small.toml", "--out", "out", "--set", "arms.spill.sweep={}"];
     assert_status(&zonesim(folder.path(), &args), 0);
-    assert!(!old.exists() && folder.path().join("out/charts/cross_zone_by_arm.png").exists());
+    assert!(old.iter().all(|chart| !chart.exists()));
+    assert!(folder.path().join("out/charts/cross_zone_by_arm.png").exists());
     fs::write(folder.path().join("out/.zonesim-journal"), "").unwrap();
     let output = zonesim(folder.path(), &args);
     assert_status(&output, 0);

@@ -15,8 +15,10 @@ use crate::experiment::cost::longest_first;
 use crate::experiment::runner::{Progress, RunId, all_runs, run_all};
 use crate::experiment::shard::Shard;
 use crate::report::charts::draw_all;
+use crate::report::draw::Format;
 use crate::report::journal::{Journal, Part, experiment_hash};
 use crate::report::manifest::{self, EndedJob, JobCounts, Manifest, write_file};
+use crate::report::page;
 use crate::report::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
 
@@ -155,7 +157,11 @@ impl<'a> Job<'a> {
 
     /// Completes the folder; gives the summaries if every run is in it. The journal goes last, so that a job that is
     /// stopped anywhere before can be resumed.
-    pub(super) fn finish(mut self, jobs: usize, charts: bool) -> anyhow::Result<Option<Vec<CellSummary>>> {
+    pub(super) fn finish(
+        mut self,
+        jobs: usize,
+        charts: Option<&[Format]>,
+    ) -> anyhow::Result<Option<Vec<CellSummary>>> {
         // After an interruption there are gaps; what lies beyond them is kept too.
         for index in self.next..self.runs.len() {
             let run = self.runs[index];
@@ -171,8 +177,8 @@ impl<'a> Job<'a> {
         let ended = EndedJob { shard, runs, jobs, wall_time, total, fresh: total.since(self.earlier) };
         let manifest = Manifest::new(experiment, &ended);
         manifest.write(folder)?;
-        if charts {
-            draw_all(folder, |_| {})?;
+        if let Some(formats) = charts {
+            draw_all(folder, formats, |_| {})?;
         }
         if manifest.complete && shard.is_none() {
             self.journal.remove()?;
@@ -190,8 +196,11 @@ fn remove_old(folder: &Path) -> anyhow::Result<()> {
     let mut old = vec![folder.join(manifest::NAME)];
     if let Ok(entries) = fs::read_dir(folder.join("charts")) {
         let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-        old.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "png")));
+        old.extend(paths.filter(|path| {
+            path.extension().is_some_and(|extension| extension == "png" || extension == "svg")
+        }));
     }
+    old.extend(Some(folder.join(page::NAME)).filter(|path| path.exists()));
     for path in old {
         fs::remove_file(&path).with_context(|| format!("can't remove {}", path.display()))?;
     }

@@ -106,6 +106,42 @@ fn types_and_ranges() {
 }
 
 #[test]
+fn charts() {
+    const CHART: &str = "[[charts]]\nmetric = \"failure_ratio\"\naxis = \"spillover_ratio\"\n";
+    for (old, new, place, says, helps) in [
+        ("failure_ratio", "failure_rate", "65:10", "names \"failure_rate\"", "did you mean `failure_ratio`?"),
+        ("\"spillover_ratio", "\"spilover_ratio", "66:8", "names \"spilover_ratio\"", "`spillover_ratio`?"),
+        (
+            "axis = \"spillover_ratio\"\n",
+            "",
+            "64:1",
+            "`charts.0` has no `axis`",
+            "add axis = \"spillover_ratio\"",
+        ),
+        ("axis =", "facet = \"adresses\"\naxis =", "66:9", "names \"adresses\"", "did you mean `addresses`?"),
+        ("axis =", "facet = \"spillover_ratio\"\naxis =", "66:9", "is the `axis` itself", "another axis"),
+        ("axis =", "arms = [\"spil\"]\naxis =", "66:9", "names \"spil\"", "did you mean `spill`?"),
+        ("axis =", "arms = []\naxis =", "66:8", "is empty", "leave it out"),
+        ("axis =", "log = \"z\"\naxis =", "66:7", "`charts.0.log`", "\"x\", \"y\" or"),
+        ("axis =", "file = \"../x\"\naxis =", "66:8", "can't name a file", "letters, digits"),
+        ("axis =", "colour = 1\naxis =", "66:1", "`charts.0.colour` is not a known key", "metric, axis"),
+    ] {
+        let chart = CHART.replace(old, new);
+        assert_ne!(chart, CHART, "{old}");
+        let error =
+            refusal(&changed("[[thresholds]]", &format!("{chart}\n[[thresholds]]")), &Overrides::default());
+        let help = error.rsplit_once("help: ").map_or("", |(_, help)| help);
+        assert!(error.contains(&format!("--> test.toml:{place}\n")), "{chart}\n{error}");
+        assert!(error.contains(says) && help.contains(helps), "{chart}\n{error}");
+    }
+    let twice = changed("[[thresholds]]", &format!("{CHART}\n{CHART}\n[[thresholds]]"));
+    assert!(refusal(&twice, &Overrides::default()).contains("a second time"));
+    let zero = changed("[0.25, 0.5]", "[0.0, 0.5]")
+        .replace("[[thresholds]]", &format!("{CHART}log = \"x\"\n[[thresholds]]"));
+    assert!(refusal(&zero, &Overrides::default()).contains("not above zero"));
+}
+
+#[test]
 fn choices() {
     check(
         r#"

@@ -17,7 +17,8 @@ fn blocks() -> Vec<&'static str> {
 
 #[test]
 fn examples_are_accepted() {
-    let [clients, faults, service, pools] = blocks()[..] else { panic!("four examples") };
+    let [clients, faults, service, pools, charts] = blocks()[..] else { panic!("five examples") };
+    drop(parse(&format!("{SMALL}{charts}")).unwrap());
     let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
         .replace("duration = \"10m\"", "duration = \"30m\"")
         .replace("size = 2", "size = 4");

@@ -20,19 +20,26 @@ pub(super) struct NumericAxis {
     pub(super) index: usize,
     /// Its name in words.
     pub(super) name: String,
-    unit: &'static str,
+    /// The unit of its values; may be empty.
+    pub(super) unit: &'static str,
+    /// Whether equal ratios are to be equally long, whatever the values.
+    pub(super) log: bool,
 }
 
 /// The first numeric axis.
 pub(super) fn first_numeric(results: &Results) -> Option<NumericAxis> {
-    results.axes.iter().enumerate().find_map(|(index, name)| {
-        let mut texts =
-            results.cells.iter().map(|cell| cell.values[index].as_str()).filter(|text| !text.is_empty());
-        let first = texts.next()?;
-        let all = number(first).is_some() && texts.all(|text| number(text).is_some());
-        let unit = if first.parse::<f64>().is_err() { "s" } else { unit(name) };
-        all.then(|| NumericAxis { index, name: words(name), unit })
-    })
+    (0..results.axes.len()).find_map(|index| numeric(results, index))
+}
+
+/// The axis at `index` of [`Results::axes`], if all of its values are numbers or durations.
+pub(super) fn numeric(results: &Results, index: usize) -> Option<NumericAxis> {
+    let name = &results.axes[index];
+    let mut texts =
+        results.cells.iter().map(|cell| cell.values[index].as_str()).filter(|text| !text.is_empty());
+    let first = texts.next()?;
+    let all = number(first).is_some() && texts.all(|text| number(text).is_some());
+    let unit = if first.parse::<f64>().is_err() { "s" } else { unit(name) };
+    all.then(|| NumericAxis { index, name: words(name), unit, log: false })
 }
 
 /// The number that an axis value stands for; durations in seconds.
@@ -71,7 +78,7 @@ impl NumericAxis {
         };
         // Values that grow by factors crowd at the left of a linear axis.
         let middle = (values[values.len() / 2] - low) / (high - low);
-        if low > 0.0 && high / low >= LOG_FROM && middle < 0.3 {
+        if low > 0.0 && high > low && (self.log || (high / low >= LOG_FROM && middle < 0.3)) {
             let ratio = high / low;
             let range = (low / ratio.powf(LEFT), high * ratio.powf(RIGHT));
             return Axis::log(label, Unit::Number, range);
@@ -147,7 +154,7 @@ mod tests {
         assert_eq!(plain.around(&estimates(&[0.0, 0.0])).range.0, 0.0);
         assert_eq!(plain.around(&estimates(&[1.0, 0.0, 100.0])).scale, Scale::Log);
         assert_eq!(plain.around(&[]).range, (0.0, 0.0106));
-        let axis = NumericAxis { index: 0, name: "rate".to_owned(), unit: "" };
+        let axis = NumericAxis { index: 0, name: "rate".to_owned(), unit: "", log: false };
         assert_eq!(axis.through(&[1.0, 10.0, 100.0]).scale, Scale::Log);
         assert_eq!(axis.through(&[1.0, 5.0, 10.0]).scale, Scale::Linear);
         assert_eq!(axis.through(&[2.0]).range, (1.92, 2.14));

@@ -13,6 +13,11 @@ pub(super) struct Facet {
 }
 
 impl Facet {
+    /// Its value of the axis at `axis`; empty where any will do.
+    pub(super) fn value(&self, axis: usize) -> &str {
+        &self.values[axis]
+    }
+
     /// Whether `cell` belongs here. A cell that lacks an axis belongs to every value of it.
     pub(super) fn holds(&self, cell: &Cell) -> bool {
         self.values
@@ -115,7 +120,7 @@ pub(super) fn name(results: &Results, cell: &Cell) -> String {
 
 /// At most `most` of `items`, evenly spread, the first and the last among them; the middle one alone if `most`
 /// is one.
-pub(super) fn spread<T: Clone>(items: Vec<T>, most: usize) -> Vec<T> {
+pub(in crate::report) fn spread<T: Clone>(items: Vec<T>, most: usize) -> Vec<T> {
     match items.len() {
         count if count <= most => items,
         count if most < 2 => vec![items[count / 2].clone()],

@@ -106,14 +106,15 @@ impl Sheet<'_> {
     }
 
     /// Says which arms have no value at all of a metric, so that their absence isn't taken for zero.
-    fn absences(&self) -> Option<String> {
+    pub(super) fn absences(&self) -> Option<String> {
         let Self { results, metrics, .. } = self;
         let lacking = |metric: &Metric| {
             let has = |arm: usize| {
                 let of_arm = |cell: &&Cell| cell.arm == arm;
                 results.cells.iter().filter(of_arm).any(|cell| metric.estimate(results, cell).is_some())
             };
-            let arms = results.arms.iter().enumerate().filter(|(arm, _)| !has(*arm));
+            let is_shown = |arm: usize| results.cells.iter().any(|cell| cell.arm == arm);
+            let arms = results.arms.iter().enumerate().filter(|(arm, _)| is_shown(*arm) && !has(*arm));
             let arms: Vec<&str> = arms.map(|(_, name)| name.as_str()).collect();
             (!arms.is_empty()).then(|| format!("“{}” of {}", metric.title, arms.join(", ")))
         };

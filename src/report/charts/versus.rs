@@ -107,7 +107,7 @@ fn series(name: &str, style: Style, points: &[(f64, Option<Estimate>)]) -> Serie
     }
 }
 
-fn estimates(mark: &Mark) -> Vec<Estimate> {
+pub(super) fn estimates(mark: &Mark) -> Vec<Estimate> {
     match mark {
         Mark::Series(series) => series.points.iter().flatten().map(|point| point.y).collect(),
         Mark::Level(level) => vec![level.value],
@@ -116,7 +116,7 @@ fn estimates(mark: &Mark) -> Vec<Estimate> {
 }
 
 /// Makes gaps of the zeros on a log axis and gives their number.
-fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
+pub(super) fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
     let Mark::Series(series) = mark else { return 0 };
     let zeros = series
         .points

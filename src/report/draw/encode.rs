@@ -2,7 +2,7 @@
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
-use super::canvas::OVERSAMPLING;
+use super::pixels::OVERSAMPLING;
 
 /// The steps that the colours at edges are rounded to. Nobody sees it, and files get a third smaller.
 const STEP: u32 = 17;

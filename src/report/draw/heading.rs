@@ -1,6 +1,6 @@
 //! Title, subtitle, legend and remarks: everything around the panels.
 
-use super::canvas::{Align, Canvas, Spot, Stroke};
+use super::canvas::{Align, Canvas, Rect, Spot, Stroke};
 use super::layout::{Layout, SAMPLE};
 use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use super::series;
@@ -34,8 +34,9 @@ fn sample(canvas: &Canvas<'_>, sample: &Sample, (x, y): Spot) {
         }
         Sample::Marker(style) => marker(style),
         Sample::Swatch(color) => {
-            let corners = [(-17.0, -11.0), (17.0, -11.0), (17.0, 11.0), (-17.0, 11.0)];
-            canvas.polygon(corners.map(|(dx, dy)| (middle.0 + dx, middle.1 + dy)), *color, 1.0);
+            let ((x, y), (dx, dy)) = (middle, (17.0, 11.0));
+            let rect = Rect { left: x - dx, top: y - dy, right: x + dx, bottom: y + dy };
+            canvas.rect(rect, *color, 1.0);
         }
     }
 }

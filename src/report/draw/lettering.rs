@@ -2,7 +2,7 @@
 
 use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 
-use super::canvas::OVERSAMPLING;
+use super::pixels::OVERSAMPLING;
 use crate::report::figure::elide;
 use crate::report::figure::style::Color;
 

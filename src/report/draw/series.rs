@@ -103,6 +103,11 @@ pub(super) fn marker(canvas: &Canvas<'_>, shape: Marker, spot: Spot, style: Styl
         canvas.line(&closed, Stroke::solid(style.color, style.width));
         return;
     }
+    if shape == Marker::Circle {
+        canvas.disc(spot, radius * 1.25, Color::WHITE);
+        canvas.disc(spot, radius, style.color);
+        return;
+    }
     canvas.polygon(outline(shape, spot, radius * 1.25), Color::WHITE, 1.0);
     canvas.polygon(outline(shape, spot, radius), style.color, 1.0);
 }

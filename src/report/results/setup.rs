@@ -30,6 +30,28 @@ pub struct Setup {
     pub faults: Vec<Fault>,
     /// The backends' part.
     pub backend_service: BackendService,
+    /// The charts that the experiment asks for.
+    pub charts: Vec<ChartRequest>,
+}
+
+/// A chart that the experiment asks for.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ChartRequest {
+    /// The metric that is shown.
+    pub metric: String,
+    /// The column of the axis that it is shown against.
+    pub axis: String,
+    /// The column of the axis of which each value gets a panel.
+    pub facet: Option<String>,
+    /// The arms that are shown; all if absent.
+    pub arms: Option<Vec<String>>,
+    /// The logarithmic axes: `x`, `y` or `xy`.
+    pub log: Option<String>,
+    /// The title, if it has one of its own.
+    pub title: Option<String>,
+    /// The name of the file without its end, if it has one of its own.
+    pub file: Option<String>,
 }
 
 /// The backends' part.
@@ -205,7 +227,7 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SimDuration>, D
 }
 
 /// The text of the file `path`, or nothing if there is no such file.
-pub(super) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
+pub(in crate::report) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,0 +1,26 @@
+//! `zonesim report`: a results folder as one page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Status;
+use super::console::Console;
+use crate::report::page;
+
+#[derive(Debug, Args)]
+pub(super) struct ReportArgs {
+    /// A results folder.
+    #[arg(value_name = "RESULTS_DIR")]
+    folder: PathBuf,
+    /// The page [default: report.html in the folder].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Status> {
+    let out = args.out.clone().unwrap_or_else(|| args.folder.join(page::NAME));
+    page::write(&args.folder, &out)?;
+    console.note(&format!("report in {}", out.display()));
+    Ok(Status::Done)
+}

@@ -1,0 +1,182 @@
+//! The charts that an experiment asks for: one metric against one axis.
+
+use super::axis::{self, NumericAxis, ValueAxis};
+use super::cells::{self, Facet};
+use super::metric::{Metric, Sheet};
+use super::versus;
+use crate::report::figure::unit::Unit;
+use crate::report::figure::{Axis, Figure};
+use crate::report::gauge::Gauge;
+use crate::report::results::Results;
+use crate::report::results::setup::ChartRequest;
+use crate::sim::metric::Metric as Definition;
+
+/// The most panels.
+const MOST_PANELS: usize = 12;
+
+/// The name of the file of `request` without its end.
+pub(super) fn stem(request: &ChartRequest) -> String {
+    let usual = || format!("{}_vs_{}", request.metric, request.axis);
+    // A folder may have been edited: no name leads out of it.
+    super::file_name(&request.file.clone().unwrap_or_else(usual))
+}
+
+/// The figure that is asked for; none where the results have nothing to show in it.
+pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure> {
+    let definition = Definition::find(&request.metric)?;
+    let column = |name: &str| results.axes.iter().position(|axis| axis == name);
+    let is_log = |letter: char| request.log.as_ref().is_some_and(|log| log.contains(letter));
+    let shown = with_arms(results, request.arms.as_deref());
+    let along = NumericAxis { log: is_log('x'), ..axis::numeric(&shown, column(&request.axis)?)? };
+    let all = cells::facets(&shown, Some(along.index));
+    let count = all.len();
+    let facets = match &request.facet {
+        Some(facet) => one_of_each(all, column(facet)?),
+        None => cells::spread(all, MOST_PANELS),
+    };
+    let unit = Gauge::of(definition.name).unit;
+    let base = if definition.name.ends_with("_over_mean") { 1.0 } else { 0.0 };
+    let metric = Metric {
+        name: definition.name,
+        title: definition.name,
+        axis: ValueAxis { label: definition.name, unit, base, log: false },
+        row: Some(definition.name),
+    };
+    if !shown.cells.iter().any(|cell| metric.estimate(&shown, cell).is_some()) {
+        return None;
+    }
+    let panels = facets.len();
+    let sheet = Sheet { results: &shown, title: definition.name, metrics: vec![metric], facets };
+    let mut figure = versus::figure(&sheet, &along);
+    figure.notes.extend(sheet.absences());
+    if panels < count {
+        figure.notes.push(format!("Shown are {panels} of {count} combinations of the other axes."));
+    }
+    figure.legend.retain(|key| shown.cells.iter().any(|cell| shown.arms[cell.arm] == key.name));
+    let words = capitalized(&axis::words(definition.name));
+    figure.title = request.title.clone().unwrap_or_else(|| format!("{words} by {}", along.name));
+    for panel in &mut figure.panels {
+        panel.y.label = match unit {
+            Unit::Number if definition.unit != "1" => format!("{words} ({})", definition.unit),
+            _ => words.clone(),
+        };
+    }
+    if is_log('y') {
+        to_log(&mut figure);
+    }
+    Some(figure)
+}
+
+/// The results with the cells of `arms` only. Arms keep their places, and so their looks.
+fn with_arms(results: &Results, arms: Option<&[String]>) -> Results {
+    let mut shown = results.clone();
+    if let Some(arms) = arms {
+        shown.cells.retain(|cell| arms.contains(&results.arms[cell.arm]));
+    }
+    shown
+}
+
+/// For each value of the axis at `axis` the facet in the middle of those that have it.
+fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
+    let mut values: Vec<String> = Vec::new();
+    for facet in &facets {
+        if !values.iter().any(|value| value == facet.value(axis)) {
+            values.push(facet.value(axis).to_owned());
+        }
+    }
+    let middle = |value: &String| {
+        let having: Vec<Facet> = facets.iter().filter(|facet| facet.value(axis) == value).cloned().collect();
+        cells::spread(having, 1)
+    };
+    cells::spread(values.iter().flat_map(middle).collect(), MOST_PANELS)
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Makes the vertical axes logarithmic, and gaps of what they have no place for.
+fn to_log(figure: &mut Figure) {
+    let values = figure.panels.iter().flat_map(|panel| panel.marks.iter().flat_map(versus::estimates));
+    let values: Vec<f64> = values.map(|estimate| estimate.value).filter(|value| *value > 0.0).collect();
+    let (low, high) = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
+    let Some((low, high)) = low.zip(high) else {
+        figure.notes.push("No value is above zero, so that the axis is not logarithmic.".to_owned());
+        return;
+    };
+    let mut zeros = 0;
+    for panel in &mut figure.panels {
+        let shown = panel.y.shown;
+        panel.y = Axis { shown, ..Axis::log(panel.y.label.clone(), panel.y.unit, (low / 1.3, high * 1.3)) };
+        zeros += panel.marks.iter_mut().map(|mark| versus::drop_zeros(&panel.y, mark)).sum::<usize>();
+    }
+    if zeros > 0 {
+        figure.notes.push(format!("Left out: {zeros} values of zero, which a log axis doesn't have."));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::charts::figures;
+    use crate::report::figure::Scale;
+    use crate::report::results::sample::Sample;
+
+    fn request() -> ChartRequest {
+        ChartRequest {
+            metric: "failure_ratio".to_owned(),
+            axis: "spillover_ratio".to_owned(),
+            ..ChartRequest::default()
+        }
+    }
+
+    #[test]
+    fn a_chart_shows_what_is_asked_for() {
+        let mut results = Sample::default().results();
+        let asked = ChartRequest {
+            arms: Some(vec!["spill".to_owned()]),
+            log: Some("y".to_owned()),
+            title: Some("Mine".to_owned()),
+            file: Some("mine".to_owned()),
+            ..request()
+        };
+        results.setup.charts = vec![asked, request()];
+        let figures = figures(&results);
+        let (stem, mine) = &figures[figures.len() - 2];
+        assert_eq!((stem.as_str(), mine.title.as_str()), ("mine", "Mine"));
+        assert_eq!((mine.legend.len(), mine.panels[0].marks.len()), (1, 1));
+        assert_eq!(mine.panels[0].y.scale, Scale::Log);
+        let (stem, plain) = &figures[figures.len() - 1];
+        assert_eq!(
+            (stem.as_str(), plain.title.as_str()),
+            ("failure_ratio_vs_spillover_ratio", "Failure ratio by spillover ratio")
+        );
+        assert_eq!((plain.legend.len(), plain.panels[0].marks.len()), (3, 3));
+        assert_eq!(plain.panels[0].y.label, "Failure ratio");
+    }
+
+    #[test]
+    fn any_axis_can_run_along_and_any_other_can_be_the_facet() {
+        let results = Sample::five_hundred_cells().results();
+        let rate = ChartRequest {
+            axis: "rate".to_owned(),
+            facet: Some("spillover_ratio".to_owned()),
+            log: Some("x".to_owned()),
+            ..request()
+        };
+        let figure = figure(&results, &rate).unwrap();
+        assert_eq!((figure.panels.len(), figure.panels[0].x.scale.clone()), (11, Scale::Log));
+        assert_eq!(figure.panels[3].title, "spillover ratio 0.3");
+    }
+
+    #[test]
+    fn a_chart_with_the_name_of_a_usual_one_takes_its_place() {
+        let mut results = Sample::default().results();
+        let before = figures(&results).len();
+        results.setup.charts = vec![ChartRequest { file: Some("tradeoff".to_owned()), ..request() }];
+        let after = figures(&results);
+        assert_eq!(after.len(), before);
+        assert_eq!(after[before - 1].1.title, "Failure ratio by spillover ratio");
+    }
+}
