@@ -32,14 +32,20 @@ struct Quantity {
     /// Whether each sample states the level of the whole zone, so that samples are not to be added.
     level: bool,
     unit: Unit,
+    /// Whether it is shown only where it ever happens.
+    rare: bool,
 }
 
-const QUANTITIES: [Quantity; 5] = [
+const QUANTITIES: [Quantity; 6] = [
     Quantity::flow("Connections/s", |row| row.connections_per_s, to),
     Quantity::flow("Failed/s", |row| row.failed_per_s, from),
     Quantity::level("Healthy backends", |row| row.healthy_backends, Unit::Number),
     Quantity::level("Utilization", |row| row.utilization, Unit::Percent),
     Quantity::flow("Active connections", |row| row.active_connections, to),
+    Quantity {
+        rare: true,
+        ..Quantity::level("Failover switches", |row| row.failover_switches, Unit::Number)
+    },
 ];
 
 impl Quantity {
@@ -48,16 +54,17 @@ impl Quantity {
         value: fn(&Timeline) -> Option<f64>,
         zone: fn(&Timeline) -> &str,
     ) -> Self {
-        Self { label, value, zone, level: false, unit: Unit::Number }
+        Self { label, value, zone, level: false, unit: Unit::Number, rare: false }
     }
 
     const fn level(label: &'static str, value: fn(&Timeline) -> Option<f64>, unit: Unit) -> Self {
-        Self { label, value, zone: to, level: true, unit }
+        Self { label, value, zone: to, level: true, unit, rare: false }
     }
 
     /// Whether any sample has it.
     fn is_there(&self, shown: &[Vec<&Timeline>]) -> bool {
-        shown.iter().flatten().any(|row| (self.value)(row).is_some())
+        let least = if self.rare { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
+        shown.iter().flatten().any(|row| (self.value)(row).is_some_and(|value| value >= least))
     }
 }
 
@@ -262,6 +269,9 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
         0,
         "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
     );
+    if results.timeline.iter().any(|row| row.failover_switches > Some(0.0)) {
+        notes.push("Failover switches are those in a sample, of the whole load balancer.".to_owned());
+    }
     let faults: Vec<String> = results
         .setup
         .faults
@@ -308,7 +318,7 @@ mod tests {
     fn a_column_per_cell_a_row_per_quantity_a_line_per_zone() {
         let figure = figure(&Folder::default().results()).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (25, 5));
-        for (index, quantity) in QUANTITIES.iter().enumerate() {
+        for (index, quantity) in QUANTITIES.iter().filter(|quantity| !quantity.rare).enumerate() {
             let row = &figure.panels[index * 5..index * 5 + 5];
             assert!(row.iter().all(|panel| panel.y.range == row[0].y.range), "a row shares its axis");
             assert_eq!(row[0].y.label, quantity.label);
