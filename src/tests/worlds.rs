@@ -155,3 +155,23 @@ fn a_group_that_is_autoscaled_grows_with_its_load_and_shrinks_after_it() {
     assert!((5.5..9.0).contains(&size(7)), "after: {healthy:?}");
     assert!(outcome.backends.iter().all(|backend| backend.configured_nanos > 0), "all nine served");
 }
+
+#[test]
+fn an_outage_of_a_second_loses_no_answer_for_good() {
+    // The network is away for a second in ten, and a request takes half a second: an answer that is lost is sent again after
+    // 0.2, 0.4 and 0.8 s, which is more than the outage, and less than the 4 s that clients wait.
+    for workers in ["16", "\"unlimited\""] {
+        let tables = format!(
+            r#"server = {{ workers = {workers}, service_time = {{ constant = "500ms" }} }}
+            faults = [{{
+                at = "15s", target = {{ link = ["a", "a"] }}, kind = "link_loss", probability = 1.0,
+                flapping = {{ period = "10s", active = "1s" }},
+            }}]
+            health_check = {{ initial_state = "HEALTHY", unhealthy_threshold = 10 }}"#
+        );
+        let outcome = super::outcome(&world(&tables).replace("rate = 20.0", "rate = 4.0"));
+        assert_eq!(outcome.failures, [0; 6], "{workers} workers");
+        let slowest = outcome.latency_overall().request.max().unwrap();
+        assert!((900_000_000..2_500_000_000).contains(&slowest), "{workers} workers: {slowest} ns");
+    }
+}
