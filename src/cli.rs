@@ -134,6 +134,13 @@ enum AnswerFormat {
     Csv,
 }
 
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TextFormat {
+    Text,
+    Json,
+}
+
 /// How charts are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ChartFormat {

@@ -8,12 +8,12 @@ mod text;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::console::Console;
-use super::{OverrideArgs, Status, UsageError, read_experiment};
+use super::{OverrideArgs, Status, TextFormat, UsageError, read_experiment};
 use crate::experiment::{Cell, Experiment, Overrides, nearest};
 use crate::ids::{BackendId, ClientId};
 use crate::lb::backend::{BackendSet, Role, Roster};
@@ -39,14 +39,8 @@ pub(super) struct ExplainArgs {
     #[command(flatten)]
     overrides: OverrideArgs,
     /// A table to read, or one JSON array.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
@@ -54,8 +48,8 @@ pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<S
     let experiment = read_experiment(Some(&args.file), &overrides)?;
     let explanations = explain_all(&experiment, args)?;
     let output = match args.format {
-        Format::Text => text::render(&explanations),
-        Format::Json => serde_json::to_string_pretty(&explanations)? + "\n",
+        TextFormat::Text => text::render(&explanations),
+        TextFormat::Json => serde_json::to_string_pretty(&explanations)? + "\n",
     };
     console.data(&output)?;
     Ok(Status::Done)

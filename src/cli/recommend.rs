@@ -4,12 +4,12 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Status;
 use super::console::Console;
+use super::{Status, TextFormat};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::compare::FAMILY_ERROR;
 use crate::report::observed::Observed;
@@ -34,14 +34,8 @@ pub(super) struct RecommendArgs {
     #[arg(long, value_name = "METRIC<=VALUE")]
     subject_to: Vec<String>,
     /// A text to read, or JSON.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
 pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Result<Status> {
@@ -56,8 +50,8 @@ pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Resu
     }
     let same = same.unwrap_or_default();
     console.data(&match args.format {
-        Format::Text => text::render(&observed, &request, &sections, &same),
-        Format::Json => {
+        TextFormat::Text => text::render(&observed, &request, &sections, &same),
+        TextFormat::Json => {
             serde_json::to_string_pretty(&Answer::new(&observed, &request, &sections, &same))? + "\n"
         }
     })?;

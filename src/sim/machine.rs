@@ -1,7 +1,8 @@
 //! Whether backends run: failures and repairs of their own, and faults from outside.
 //!
-//! Every change of a machine's state is known some time ahead. A packet or a service that ends before the next
-//! one meets the state that stands, and needs no event of its own.
+//! Every failure, repair and fault is known some time ahead. A packet or a service that ends before the next
+//! one meets the state that stands, and needs no event of its own. Only that an autoscaler puts a new machine in its place
+//! is not known: its removed predecessor serves on until then, and what is in service then finds its life over at its end.
 
 use super::scenario::{BackendFault, FailureMode, Failures, SlowStart};
 use crate::ids::FlowId;
