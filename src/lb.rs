@@ -90,6 +90,19 @@ pub enum Verdict {
     Dropped,
 }
 
+impl Verdict {
+    /// Where it goes, and the outcome of the decision that led there.
+    #[inline]
+    pub fn selected(self) -> Option<(BackendId, Outcome)> {
+        match self {
+            Self::Tracked { backend, outcome } | Self::Selected { backend, outcome } => {
+                Some((backend, outcome))
+            }
+            Self::Dropped => None,
+        }
+    }
+}
+
 /// What the load balancer counted since the last [`LoadBalancer::restart_counters`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -246,7 +259,7 @@ impl LoadBalancer {
     /// Selects among the backends that a new connection may go to.
     #[inline]
     fn select(&mut self, packet: &Packet) -> Verdict {
-        let decision = self.decisions[origin_slot(packet.origin, self.roster.zones())];
+        let decision = &self.decisions[origin_slot(packet.origin, self.roster.zones())];
         let fields = self.settings.session_affinity.fields(packet.class());
         let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
         let chosen = decision.modified.and_then(|set| self.selectors.pick(&self.roster, set, hash));

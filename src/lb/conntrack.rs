@@ -52,6 +52,12 @@ struct Destinations(Vec<Endpoint>);
 impl Destinations {
     #[inline]
     fn number(&mut self, destination: Endpoint) -> u64 {
+        if self.0.first() == Some(&destination) { 0 } else { self.later_number(destination) }
+    }
+
+    /// The same for any but the first, which is the only one of most load balancers.
+    #[inline(never)]
+    fn later_number(&mut self, destination: Endpoint) -> u64 {
         let known = self.0.iter().position(|other| *other == destination);
         let number = known.unwrap_or_else(|| {
             self.0.push(destination);
@@ -86,8 +92,15 @@ impl Slot {
         Self { key, stamp: tag << TIME_BITS | last.as_nanos() & TIME_MASK }
     }
 
+    #[inline]
     fn is_empty(self) -> bool {
         self.key == TrackingKey::NONE
+    }
+
+    /// Notes a packet at time `now`.
+    #[inline]
+    fn touch(&mut self, now: SimTime) {
+        self.stamp = self.stamp & !TIME_MASK | now.as_nanos() & TIME_MASK;
     }
 
     fn entry(self) -> Entry {
@@ -154,13 +167,13 @@ impl ConnectionTable {
     pub(super) fn lookup(&mut self, now: SimTime, key: TrackingKey) -> Option<Entry> {
         self.advance(now);
         let position = self.find(key).ok()?;
-        let slot = self.slots[position];
+        let slot = &mut self.slots[position];
         let age = slot.age(now);
         if age >= self.timeout {
             return None;
         }
+        slot.touch(now);
         let entry = slot.entry();
-        self.slots[position] = Slot::new(key, entry, now);
         self.epochs.moved(now, age);
         Some(entry)
     }
@@ -189,20 +202,21 @@ impl ConnectionTable {
         if (self.stored + 1) * 5 > self.slots.len() * 4 {
             self.make_room(now);
         }
+        let oldest = self.epochs.oldest(now);
         let mut position = key.home(self.slots.len());
         let mut dead = None;
         let position = loop {
             let slot = self.slots[position];
             if slot.is_empty() {
                 self.stored += usize::from(dead.is_none());
-                self.epochs.added(now);
+                self.epochs.added();
                 break dead.unwrap_or(position);
             }
             if slot.key == key {
                 self.epochs.moved(now, slot.age(now));
                 break position;
             }
-            if dead.is_none() && self.epochs.is_over(slot.age(now), now) {
+            if slot.age(now) > oldest && dead.is_none() {
                 dead = Some(position);
             }
             position = self.next(position);
@@ -225,17 +239,14 @@ impl ConnectionTable {
     /// The slot that holds `key`, or else the one where it belongs.
     #[inline]
     fn find(&self, key: TrackingKey) -> Result<usize, usize> {
-        let mut position = key.home(self.slots.len());
-        loop {
-            let slot = self.slots[position];
-            if slot.key == key {
-                return Ok(position);
-            }
-            if slot.is_empty() {
-                return Err(position);
-            }
-            position = self.next(position);
-        }
+        let home = key.home(self.slots.len());
+        let (front, back) = self.slots.split_at(home);
+        let ends_search = |slot: &Slot| slot.key == key || slot.is_empty();
+        let position = match back.iter().position(ends_search) {
+            Some(places) => home + places,
+            None => front.iter().position(ends_search).expect("the table is never full"),
+        };
+        if self.slots[position].key == key { Ok(position) } else { Err(position) }
     }
 
     #[inline]
@@ -342,9 +353,8 @@ impl Epochs {
     }
 
     #[inline]
-    fn added(&mut self, now: SimTime) {
-        let epoch = self.of(now);
-        *self.count(epoch) += 1;
+    fn added(&mut self) {
+        *self.count(self.current) += 1;
         self.live += 1;
         self.peak = self.peak.max(self.live);
     }
@@ -358,14 +368,23 @@ impl Epochs {
     /// Whether an entry whose last packet was `age` ago is counted no more.
     #[inline]
     fn is_over(&self, age: SimDuration, now: SimTime) -> bool {
-        self.before(age, now) + self.lifetime < self.current
+        age > self.oldest(now)
+    }
+
+    /// The longest time since its last packet of an entry that is counted.
+    #[inline]
+    fn oldest(&self, now: SimTime) -> SimDuration {
+        let first_counted = self.current.saturating_sub(self.lifetime) << self.shift;
+        SimDuration::from_nanos(now.as_nanos() - first_counted)
     }
 
     /// An entry whose last packet was `age` ago got a packet.
     #[inline]
     fn moved(&mut self, now: SimTime, age: SimDuration) {
-        self.removed(now, age);
-        self.added(now);
+        if self.before(age, now) != self.current {
+            self.removed(now, age);
+            self.added();
+        }
     }
 
     /// An entry whose last packet was `age` ago is gone.

@@ -97,8 +97,20 @@ impl<E: Copy> EventQueue<E> {
         self.bottom.get(self.head + places).map(|entry| &entry.event)
     }
 
+    /// Puts an event among the sorted ones.
     #[inline]
     fn push_bottom(&mut self, entry: Entry<E>) {
+        // Most late-comers, as the ends of round trips are, come before everything else: the place of the event that
+        // left last is free.
+        if self.head > 0 && self.bottom.get(self.head).is_none_or(|first| entry.time < first.time) {
+            self.head -= 1;
+            self.bottom[self.head] = entry;
+            return;
+        }
+        self.insert_bottom(entry);
+    }
+
+    fn insert_bottom(&mut self, entry: Entry<E>) {
         let behind = self.bottom[self.head..].partition_point(|other| other.time <= entry.time);
         self.bottom.insert(self.head + behind, entry);
         if self.bottom.len() - self.head > BOTTOM_LIMIT {

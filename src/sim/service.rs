@@ -3,7 +3,7 @@
 
 use super::connection::Draw;
 use super::event::{BackendStep, Event, FlowStep};
-use super::flow::FlowState;
+use super::flow::{FlowState, Mark};
 use super::machine::MachineState;
 use super::outcome::FailureCause;
 use super::simulation::Simulation;
@@ -153,8 +153,9 @@ impl Simulation<'_> {
 
     /// The request that is under way fails when it has taken too long.
     fn time_request(&mut self, id: FlowId) {
-        if !self.flows[id].timed {
-            self.flows[id].timed = true;
+        let flow = &mut self.flows[id];
+        if !flow.marks.has(Mark::Timed) {
+            flow.marks.set(Mark::Timed, true);
             let deadline = self.request_deadline(id);
             self.schedule(deadline, id, FlowStep::RequestTimeout);
         }

@@ -4,7 +4,7 @@ use super::autoscaler::Autoscaler;
 use super::clients::Clients;
 use super::event::{BackendStep, Event, FlowStep, Tick};
 use super::fault::{Strike, StrikeEffect, strikes};
-use super::flow::{FlowState, Flows};
+use super::flow::{FlowState, Flows, Mark};
 use super::links::Links;
 use super::machine::Machine;
 use super::outcome::Outcome;
@@ -14,13 +14,9 @@ use super::recorder::Recorder;
 use super::scenario::Scenario;
 use super::station::Station;
 use crate::ids::{BackendId, FlowId, Id, IdVec, PlaceId};
-use crate::lb::packet::Endpoint;
 use crate::lb::{Counters, LoadBalancer};
 use crate::random::{Purpose, RunSeed};
 use crate::time::SimTime;
-
-/// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
-pub(super) const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
 
 /// How many events ahead the connection of an event is fetched.
 const FLOWS_AHEAD: usize = 6;
@@ -122,8 +118,7 @@ impl<'a> Simulation<'a> {
                 now = arrival;
                 self.events += 1;
                 if self.balancer.is_large() {
-                    let source = self.clients.next_source(client);
-                    self.prefetch(client, source);
+                    self.balancer.prefetch(&self.clients.next_packet(client));
                 }
                 if self.is_dead(client, connection.address) {
                     self.clients.not_opened(now, client, connection);
@@ -151,8 +146,7 @@ impl<'a> Simulation<'a> {
             self.flows.prefetch(*flow);
         }
         if let Some(Event::Flow { flow, .. }) = self.queue.ahead(PACKETS_AHEAD) {
-            let (client, source) = self.source(*flow);
-            self.prefetch(client, source);
+            self.prefetch_route(*flow);
         }
     }
 
@@ -202,10 +196,12 @@ impl<'a> Simulation<'a> {
     }
 
     fn step(&mut self, now: SimTime, flow: FlowId, step: FlowStep) {
-        self.flows[flow].pending -= 1;
-        self.flows[flow].timed &= step != FlowStep::RequestTimeout;
-        let state = self.flows[flow].state;
-        match (step, state) {
+        let named = &mut self.flows[flow];
+        named.pending -= 1;
+        if step == FlowStep::RequestTimeout {
+            named.marks.set(Mark::Timed, false);
+        }
+        match (step, named.state) {
             (FlowStep::ServiceEnds, _) => self.service_ends(now, flow),
             (FlowStep::Fails(cause), FlowState::Failing) => self.fail(now, flow, cause),
             (FlowStep::SynArrives, FlowState::Connecting) => self.syn_arrives(now, flow),
