@@ -69,6 +69,11 @@ impl BackendSet {
         (place * Role::COUNT + self.role as usize) * 2 + usize::from(self.healthy_only)
     }
 
+    /// Whether only healthy backends are members of the set with this number.
+    pub(super) fn is_healthy_slot(slot: usize) -> bool {
+        slot % 2 == 1
+    }
+
     /// The zone of the set with this number, if it is of one.
     pub(super) fn zone_of_slot(slot: usize, zones: usize) -> Option<ZoneId> {
         let place = slot / (Role::COUNT * 2);

@@ -90,10 +90,11 @@ impl Selectors {
         self.fill(roster);
     }
 
-    /// The member of `set` that the connection with selection hash `hash` goes to; `None` if it is empty.
+    /// The member of the set with number `slot` that the connection with selection hash `hash` goes to; `None` if it is
+    /// empty.
     #[inline]
-    pub(super) fn pick(&mut self, roster: &Roster, set: BackendSet, hash: u64) -> Option<BackendId> {
-        match &mut self.by_set[set.slot(self.zones)] {
+    pub(super) fn pick(&mut self, roster: &Roster, slot: usize, hash: u64) -> Option<BackendId> {
+        match &mut self.by_set[slot] {
             Selector::Rendezvous(rendezvous) => rendezvous.pick(hash),
             Selector::Sequence(sequence) => sequence.pick(hash),
             Selector::Maglev { table: Some(table), .. } => table.pick(hash),
@@ -102,7 +103,7 @@ impl Selectors {
                     unreachable!("selectors are of one kind")
                 };
                 let weights = &self.weights;
-                let weight = |id| if set.healthy_only { weights[id] } else { 1.0 };
+                let weight = |id| if BackendSet::is_healthy_slot(slot) { weights[id] } else { 1.0 };
                 table.insert(make_table(roster, size, members, weight)).pick(hash)
             }
         }

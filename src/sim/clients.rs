@@ -237,6 +237,7 @@ impl Clients {
     }
 
     /// Nothing follows upon a connection that began at `started`, of what `client` knows by `number`.
+    #[inline]
     fn done(&mut self, now: SimTime, client: ClientId, number: u32, started: SimTime) {
         let senders = &mut self.groups[client];
         if let Some(recorded) = &mut senders.recorded {
@@ -333,6 +334,7 @@ impl Senders {
         }
     }
 
+    #[inline]
     fn free_port(&mut self, address: u32, port: u16) {
         let ports = if LATER_PORTS.contains(&port) { &mut self.later_ports } else { &mut self.ports };
         ports.release(address, port);

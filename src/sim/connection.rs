@@ -169,7 +169,7 @@ impl Simulation<'_> {
     }
 
     /// A SYN meets its backend as it is now. A SYN whose answer is on its way is not sent again.
-    #[inline]
+    #[inline(always)]
     fn syn_meets(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         let machine = &self.machines[backend];
         let flow = &mut self.flows[id];
@@ -234,7 +234,7 @@ impl Simulation<'_> {
     }
 
     /// Routes a request and draws its round trip; gives its backend, if it goes to the connection's.
-    #[inline]
+    #[inline(always)]
     fn route_request(&mut self, now: SimTime, id: FlowId) -> Option<BackendId> {
         let forwarded = match self.protocol(id) {
             Protocol::Tcp => self.forward(now, id),
@@ -253,7 +253,7 @@ impl Simulation<'_> {
     }
 
     /// A request sets out to `backend`, and arrives or is lost.
-    #[inline]
+    #[inline(always)]
     fn request_travels(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         if self.loses(id, backend, 1, Draw::RequestLoss, self.flows[id].sending()) {
             return self.send_again(now, id, FlowStep::Resend);
@@ -347,7 +347,7 @@ impl Simulation<'_> {
     }
 
     /// Routes a packet of an open TCP connection.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, now: SimTime, id: FlowId) -> Forwarded {
         match self.route(now, id, PacketKind::Data).selected() {
             Some((backend, _)) if self.flows[id].backend == Some(backend) => Forwarded::ToItsBackend(backend),
@@ -437,14 +437,14 @@ impl Simulation<'_> {
         self.recorder.ended(now, flow, failure);
     }
 
-    #[inline]
+    #[inline(always)]
     fn activate(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         let flow = &mut self.flows[id];
         flow.marks.set(Mark::Open, true);
         self.recorder.activated(now, flow.client, backend);
     }
 
-    #[inline]
+    #[inline(always)]
     fn close(&mut self, now: SimTime, id: FlowId) {
         let flow = &mut self.flows[id];
         if let (true, Some(backend)) = (flow.marks.has(Mark::Open), flow.backend) {

@@ -148,7 +148,7 @@ impl Recorder {
     }
 
     /// A connection becomes active on `backend`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend];
         record.active += 1;

@@ -46,6 +46,7 @@ impl Simulation<'_> {
     }
 
     /// A worker begins with a request at time `now`.
+    #[inline]
     fn serve(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         let flow = &self.flows[id];
         let work = flow.draw(Draw::Service, flow.requests_sent, &self.stations[backend].service_time);
@@ -142,6 +143,7 @@ impl Simulation<'_> {
     }
 
     /// An answer sets out at time `sent`, and is not lost.
+    #[inline(always)]
     pub(super) fn deliver(&mut self, sent: SimTime, id: FlowId) {
         let response = sent + self.flows[id].way_back();
         if response <= self.request_deadline(id) {

@@ -51,9 +51,9 @@ impl Rendezvous {
     #[inline]
     fn pick_equal(&self, key: u64) -> Option<BackendId> {
         let (first, others) = self.salts.split_first()?;
-        let mut best = (mix(key ^ first), 0);
+        let mut best = (score(key, *first), 0);
         for (salt, position) in others.iter().zip(1..) {
-            let score = mix(key ^ salt);
+            let score = score(key, *salt);
             if score > best.0 {
                 best = (score, position);
             }
@@ -71,6 +71,14 @@ impl Rendezvous {
         let best = (0..self.ids.len()).max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)));
         best.map(|position| self.ids[position])
     }
+}
+
+/// The score of a key among members of equal weight: both halves of a product, of which every bit of the key and the salt
+/// have a part. Keys and salts are hashes themselves, so this is mixing enough.
+#[inline]
+fn score(key: u64, salt: u64) -> u64 {
+    let product = u128::from(key ^ salt) * 0x9E37_79B9_7F4A_7C15;
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// The score of a key among members of different weights. A weight of 0 never wins against another.

@@ -1,7 +1,8 @@
 //! The ports of client addresses.
 
-use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+
+use hashbrown::HashSet;
 
 /// The ports of each address of a group, used in turn. Like a client's kernel it never gives a port that is in use: once
 /// an address has used all of them, those in use are remembered.
@@ -10,7 +11,7 @@ pub(super) struct Ports {
     first: u16,
     count: u16,
     next: Vec<u16>,
-    in_use: Option<BTreeSet<(u32, u16)>>,
+    in_use: Option<HashSet<(u32, u16)>>,
 }
 
 impl Ports {
@@ -28,7 +29,7 @@ impl Ports {
 
     /// Remembers the addresses and ports in use.
     #[cold]
-    pub(super) fn know(&mut self, in_use: BTreeSet<(u32, u16)>) {
+    pub(super) fn know(&mut self, in_use: HashSet<(u32, u16)>) {
         self.in_use = Some(in_use);
     }
 
@@ -55,6 +56,7 @@ impl Ports {
     }
 
     /// A port is free again.
+    #[inline]
     pub(super) fn release(&mut self, address: u32, port: u16) {
         if let Some(in_use) = &mut self.in_use {
             in_use.remove(&(address, port));
@@ -71,7 +73,7 @@ mod tests {
         let mut ports = Ports::new(10..=13, 2);
         let take = |ports: &mut Ports| {
             if ports.must_know(1) {
-                ports.know(BTreeSet::from([(1, 10), (1, 12)]));
+                ports.know(HashSet::from([(1, 10), (1, 12)]));
             }
             ports.take(1)
         };
