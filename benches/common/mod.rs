@@ -4,8 +4,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Instant;
 
+use cpu_time::ProcessTime;
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -168,11 +168,13 @@ pub(crate) fn bare_loop(active: u32, connections: u64) -> u64 {
 pub(crate) type Timed<'a> = Box<dyn Fn() -> u64 + 'a>;
 
 /// Times each of `all` in turn, round after round; gives the median of the things a second of each, in order.
+///
+/// Seconds are those of the processor, so that what else runs on the machine matters less.
 pub(crate) fn rates(all: &[Timed<'_>]) -> Vec<f64> {
     let mut found = vec![Vec::new(); all.len()];
     for _ in 0..rounds() {
         for (timed, rates) in all.iter().zip(&mut found) {
-            let start = Instant::now();
+            let start = ProcessTime::now();
             let count = timed();
             rates.push(count as f64 / start.elapsed().as_secs_f64());
         }
