@@ -1,5 +1,7 @@
 //! What happens over time: a column per cell, a row per quantity, a line per zone, faults shaded.
 
+mod remarks;
+
 use std::collections::BTreeMap;
 
 use super::axis::ValueAxis;
@@ -104,7 +106,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     figure.share_axes();
     figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
     figure.legend = legend(results, &zones, &clock);
-    figure.notes = notes(results, selection.notes, &clock);
+    figure.notes = remarks::notes(results, selection.notes, &clock);
     figure.notes.extend(zones.note);
     Some(figure)
 }
@@ -262,47 +264,6 @@ fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> {
     let seen = std::iter::once(warmup).chain(fault).filter(|span| span.from < end && span.to > start);
     let clipped = seen.map(|span| Span { from: span.from.max(start), to: span.to.min(end), ..span });
     clipped.map(Mark::Span).collect()
-}
-
-fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
-    notes.insert(
-        0,
-        "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
-    );
-    if results.timeline.iter().any(|row| row.failover_switches > Some(0.0)) {
-        notes.push("Failover switches are those in a sample, of the whole load balancer.".to_owned());
-    }
-    let faults: Vec<String> = results
-        .setup
-        .faults
-        .iter()
-        .take(MOST_NAMED_FAULTS)
-        .map(|fault| {
-            let name = format!("{} {}", fault.kind, fault.target.words());
-            let time = |time: SimDuration| Unit::Number.text(clock.at(time.as_secs_f64()));
-            let last = SimDuration::from_nanos_f64(clock.range.1 * clock.seconds * 1e9);
-            let windows = fault.windows(last, &results.setup.backend_service);
-            match windows.as_slice() {
-                [] => format!("{name} at random times, not shaded"),
-                [(from, to)] => {
-                    format!("{name} {}–{} {}", time(*from), to.map_or("end".to_owned(), time), clock.unit)
-                }
-                [(from, _), .., (_, to)] => {
-                    let end = to.map_or("end".to_owned(), time);
-                    format!("{name} flapping {}–{end} {}", time(*from), clock.unit)
-                }
-            }
-        })
-        .collect();
-    if clock.bin > 1 {
-        notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
-    }
-    let more = results.setup.faults.len().saturating_sub(MOST_NAMED_FAULTS);
-    if !faults.is_empty() {
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        notes.push(format!("Faults: {}{more}.", faults.join("; ")));
-    }
-    notes
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //! Only these few keys are read, and all of them may be missing: charts need nothing else, and the file itself
 //! was checked when the experiment ran.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::de::Error;
+use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 use super::error::ResultsError;
@@ -32,6 +33,18 @@ pub struct Setup {
     pub backend_service: BackendService,
     /// The charts that the experiment asks for.
     pub charts: Vec<ChartRequest>,
+    /// What its arms change.
+    pub arms: Vec<Changes>,
+    /// The axes that its arms share, by path.
+    pub sweep: BTreeMap<String, IgnoredAny>,
+}
+
+/// The paths of which an arm has values of its own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    set: BTreeMap<String, IgnoredAny>,
+    sweep: BTreeMap<String, IgnoredAny>,
 }
 
 /// A chart that the experiment asks for.
@@ -209,6 +222,12 @@ impl Fault {
 }
 
 impl Setup {
+    /// Whether arms or axes change the faults, so that those of the file are not those of every cell.
+    pub fn changes_faults(&self) -> bool {
+        let of_arms = self.arms.iter().flat_map(|arm| arm.set.keys().chain(arm.sweep.keys()));
+        of_arms.chain(self.sweep.keys()).any(|path| path.split('.').next() == Some("faults"))
+    }
+
     /// Reads the file `path`; a missing file says nothing.
     pub fn read(path: &Path) -> Result<Self, ResultsError> {
         let Some(text) = text_if_there(path)? else { return Ok(Self::default()) };
@@ -296,5 +315,24 @@ mod tests {
             ]
         );
         assert_eq!(setup.faults[1].duration, None);
+    }
+
+    #[test]
+    fn faults_may_differ_from_cell_to_cell() {
+        for (text, changes) in [
+            ("[sweep]\n\"faults.0.target.fraction\" = [0.5, 1.0]", true),
+            ("[[arms]]\nname = \"a\"\nset = { \"faults.0.at\" = \"5m\" }", true),
+            (
+                "[[arms]]\nname = \"a\"\nsweep = { \"faults.1.factor\" = { from = 1.0, to = 2.0, step = 0.5 } }",
+                true,
+            ),
+            (
+                "[[arms]]\nname = \"a\"\nset = { \"server.workers\" = 2 }\n[sweep]\n\"clients.faults.retries\" = [0, 1]",
+                false,
+            ),
+            ("", false),
+        ] {
+            assert_eq!(toml_edit::de::from_str::<Setup>(text).unwrap().changes_faults(), changes, "{text}");
+        }
     }
 }
