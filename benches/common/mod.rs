@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use cpu_time::ProcessTime;
 use rand::Rng;
@@ -171,12 +172,20 @@ pub(crate) type Timed<'a> = Box<dyn Fn() -> u64 + 'a>;
 ///
 /// Seconds are those of the processor, so that what else runs on the machine matters less.
 pub(crate) fn rates(all: &[Timed<'_>]) -> Vec<f64> {
+    rates_by(all, || {
+        let start = ProcessTime::now();
+        Box::new(move || start.elapsed())
+    })
+}
+
+/// The same by another clock: `start` starts it, and what that gives tells the time since then.
+pub(crate) fn rates_by(all: &[Timed<'_>], start: impl Fn() -> Box<dyn Fn() -> Duration>) -> Vec<f64> {
     let mut found = vec![Vec::new(); all.len()];
     for _ in 0..rounds() {
         for (timed, rates) in all.iter().zip(&mut found) {
-            let start = ProcessTime::now();
+            let elapsed = start();
             let count = timed();
-            rates.push(count as f64 / start.elapsed().as_secs_f64());
+            rates.push(count as f64 / elapsed().as_secs_f64());
         }
     }
     found.into_iter().map(median).collect()

@@ -5,7 +5,7 @@
 //! `weight / -ln(u)` of a uniform hash `u`, so that shares are proportional to weights.
 
 use crate::ids::BackendId;
-use crate::random::{hash_bytes, mix};
+use crate::random::{fold, hash_bytes, mix};
 
 /// The members of one set, in order of their ids.
 #[derive(Clone, Debug, Default)]
@@ -73,12 +73,10 @@ impl Rendezvous {
     }
 }
 
-/// The score of a key among members of equal weight: both halves of a product, of which every bit of the key and the salt
-/// have a part. Keys and salts are hashes themselves, so this is mixing enough.
+/// The score of a key among members of equal weight. Keys and salts are hashes themselves, so a product mixes enough.
 #[inline]
 fn score(key: u64, salt: u64) -> u64 {
-    let product = u128::from(key ^ salt) * 0x9E37_79B9_7F4A_7C15;
-    (product >> 64) as u64 ^ product as u64
+    fold(key ^ salt)
 }
 
 /// The score of a key among members of different weights. A weight of 0 never wins against another.
