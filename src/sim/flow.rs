@@ -108,26 +108,34 @@ impl Flow {
 /// The connections under way, in slots that are used again.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    slots: Vec<Flow>,
+    /// In chunks of equal size, but for the last: so nothing is copied when they become more.
+    chunks: Vec<Vec<Flow>>,
     free: Vec<FlowId>,
 }
+
+/// Slots in a chunk: a power of two.
+const CHUNK: usize = 1 << 10;
 
 impl Flows {
     pub(super) fn add(&mut self, flow: Flow) -> FlowId {
         match self.free.pop() {
             Some(id) => {
-                self.slots[id.index()] = flow;
+                self[id] = flow;
                 id
             }
-            None => {
-                if self.slots.len() == self.slots.capacity() {
-                    // By an eighth, not twice: memory is to be near what is needed.
-                    self.slots.reserve_exact((self.slots.len() / 8).max(64));
-                }
-                self.slots.push(flow);
-                FlowId::from_index(self.slots.len() - 1)
-            }
+            None => self.add_slot(flow),
         }
+    }
+
+    #[cold]
+    fn add_slot(&mut self, flow: Flow) -> FlowId {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        let number = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[number];
+        chunk.push(flow);
+        FlowId::from_index(number * CHUNK + chunk.len() - 1)
     }
 
     /// The numbers and ports of a client group's connections that are not over, of ports in `range`.
@@ -136,7 +144,7 @@ impl Flows {
         client: ClientId,
         range: RangeInclusive<u16>,
     ) -> impl Iterator<Item = (u32, u16)> {
-        let open = self.slots.iter().filter(move |flow| {
+        let open = self.chunks.iter().flatten().filter(move |flow| {
             flow.client == client && flow.state != FlowState::Over && range.contains(&flow.port)
         });
         open.map(|flow| (flow.number, flow.port))
@@ -145,19 +153,19 @@ impl Flows {
     /// Whether they are too many for a processor's cache, so that fetching ahead pays.
     #[inline]
     pub(super) fn is_large(&self) -> bool {
-        self.slots.len() * size_of::<Flow>() > 1 << 20
+        self.chunks.len() * CHUNK * size_of::<Flow>() > 1 << 20
     }
 
     /// Asks the processor to fetch a connection.
     #[inline]
     pub(super) fn prefetch(&self, id: FlowId) {
-        prefetch_index(&self.slots, id.index());
+        prefetch_index(&self.chunks[id.index() / CHUNK], id.index() % CHUNK);
     }
 
     /// Frees the slot of a connection that is over, once nothing names it any more.
     #[inline]
     pub(super) fn release(&mut self, id: FlowId) {
-        let flow = &self.slots[id.index()];
+        let flow = &self[id];
         if flow.pending == 0 {
             assert_eq!(flow.state, FlowState::Over, "a connection waits for something or is over");
             self.free.push(id);
@@ -167,13 +175,15 @@ impl Flows {
 
 impl std::ops::Index<FlowId> for Flows {
     type Output = Flow;
+    #[inline]
     fn index(&self, id: FlowId) -> &Flow {
-        &self.slots[id.index()]
+        &self.chunks[id.index() / CHUNK][id.index() % CHUNK]
     }
 }
 
 impl std::ops::IndexMut<FlowId> for Flows {
+    #[inline]
     fn index_mut(&mut self, id: FlowId) -> &mut Flow {
-        &mut self.slots[id.index()]
+        &mut self.chunks[id.index() / CHUNK][id.index() % CHUNK]
     }
 }
