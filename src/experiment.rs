@@ -67,7 +67,7 @@ use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
 pub use problem::nearest;
-pub use threshold::Threshold;
+pub use threshold::{Limits, Threshold};
 
 /// The experiment that runs when no file is named.
 pub const QUICKSTART: &str = include_str!("../experiments/quickstart.toml");

@@ -18,4 +18,5 @@ pub mod recommend;
 pub mod record;
 pub mod results;
 pub mod tables;
+pub mod thresholds;
 pub mod wording;
