@@ -7,6 +7,7 @@ mod deploy;
 mod expect;
 mod explain;
 mod recommend;
+mod report;
 mod run;
 mod shard;
 mod usage;
