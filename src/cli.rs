@@ -76,6 +76,7 @@ Examples:
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
   zonesim run my.toml --shard 1/4                run a quarter of it, on one of four machines
   zonesim merge results/my.shard-* --out results/my
+  zonesim run my.toml --search clients.web-a.arrivals.poisson.rate=100..4000 --resolution 50 --subject-to 'failure_ratio<=0.1%'
   zonesim plot results/my                        draw the charts again
   zonesim report results/my                      one page with answer, tables and charts";
 

@@ -19,13 +19,23 @@ pub(super) fn close(
     folder: &Path,
     console: &Console,
 ) -> Status {
-    console.note(summary::render(experiment, summaries).trim_end());
-    doubt::disagreements(experiment, summaries).iter().for_each(|line| console.note(line));
-    console.note(&format!("results in {}", folder.display()));
+    headlines(experiment, summaries, folder, console);
     let judged = thresholds::judged(experiment, summaries);
     if judged.is_empty() {
         return Status::Done;
     }
     thresholds::show(&judged, console);
     if judged.iter().all(Judged::is_held) { Status::Done } else { Status::ThresholdMissed }
+}
+
+/// Says what `folder` holds.
+pub(super) fn headlines(
+    experiment: &Experiment,
+    summaries: &[CellSummary],
+    folder: &Path,
+    console: &Console,
+) {
+    console.note(summary::render(experiment, summaries).trim_end());
+    doubt::disagreements(experiment, summaries).iter().for_each(|line| console.note(line));
+    console.note(&format!("results in {}", folder.display()));
 }

@@ -2,6 +2,8 @@
 
 mod text;
 
+pub(super) use text::check_text;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;

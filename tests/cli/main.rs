@@ -9,6 +9,7 @@ mod explain;
 mod recommend;
 mod report;
 mod run;
+mod search;
 mod shard;
 mod usage;
 

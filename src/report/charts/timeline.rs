@@ -126,6 +126,14 @@ fn bin(shown: &[Vec<&Timeline>]) -> usize {
     (most * shown.len()).div_ceil(MOST_POINTS).max(1)
 }
 
+/// How far samples at `times` are apart; 0 if there is one only.
+fn interval(times: impl Iterator<Item = f64>) -> f64 {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    times.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0)
+}
+
 /// How time is written.
 struct Clock {
     unit: &'static str,
@@ -141,7 +149,8 @@ impl Clock {
     fn new(results: &Results, shown: &[Vec<&Timeline>]) -> Self {
         let times = || shown.iter().flatten().filter_map(|row| row.time_s);
         let start = times().fold(f64::INFINITY, f64::min);
-        let sample = results.setup.simulation.sample_interval.map_or(0.0, SimDuration::as_secs_f64);
+        let written = results.setup.simulation.sample_interval.map(SimDuration::as_secs_f64);
+        let sample = written.unwrap_or_else(|| interval(times()));
         let end = times().fold(start, f64::max) + sample.max(1e-9);
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
@@ -337,6 +346,14 @@ mod tests {
             "levels keep their steps, and end with one"
         );
         assert!(figure.notes.iter().any(|note| note.contains("means of 2 samples")), "{:?}", figure.notes);
+    }
+
+    #[test]
+    fn the_last_sample_has_its_length_even_if_the_file_leaves_it_at_its_default() {
+        let mut results = Folder::one_cell().results();
+        let written = figure(&results);
+        results.setup.simulation.sample_interval = None;
+        assert_eq!(figure(&results), written);
     }
 
     #[test]

@@ -240,7 +240,7 @@ pub(in crate::report) fn line_of(path: &Path, list: &str, index: usize, key: &st
     let document = toml_edit::Document::parse(text.as_str()).ok()?;
     let member = document.get(list)?.get(index)?;
     let span = member.get(key).and_then(toml_edit::Item::span).or_else(|| member.span())?;
-    Some(text[..span.start].lines().count().max(1))
+    Some(1 + text[..span.start].matches('\n').count())
 }
 
 /// A duration with a unit; a word such as `"auto"` is none.
