@@ -13,6 +13,8 @@ pub(super) const BAND_OPACITY: f64 = 0.17;
 pub(super) const HAIRLINE_NAMES: f64 = 26.0;
 /// Spans narrower than this on paper are drawn without their ends, which would fill them.
 const NARROW: f64 = 6.0;
+/// The height of a stripe.
+const STRIPE: f64 = 8.0;
 /// Bands thinner than this on paper are not drawn: the line covers them.
 const THIN: f64 = 2.0;
 
@@ -24,13 +26,13 @@ pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark])
         let right = plane.x.at(span.to).max(left + 2.0);
         canvas.rect(Rect { left, right, ..plane.plot }, span.color, 1.0);
     }
-    // Where one covers another, both are still seen.
     let bounded: Vec<&Span> = marks.iter().filter_map(Mark::as_span).filter(|span| span.has_ends).collect();
-    for (index, span) in bounded.iter().enumerate().rev() {
-        let covering = bounded[index + 1..].iter();
-        for other in covering.filter(|other| other.from < span.to && span.from < other.to) {
-            let (left, right) = (plane.x.at(span.from.max(other.from)), plane.x.at(span.to.min(other.to)));
-            canvas.rect(Rect { left, right, ..plane.plot }, span.color, 0.5);
+    for (index, span) in bounded.iter().enumerate() {
+        for cover in bounded[index + 1..].iter().filter(|cover| cover.color != span.color) {
+            let (left, right) = (plane.x.at(span.from.max(cover.from)), plane.x.at(span.to.min(cover.to)));
+            if right - left >= NARROW {
+                stripe(canvas, Rect { left, right, ..plane.plot }, span.color);
+            }
         }
     }
     for span in bounded {
@@ -41,6 +43,16 @@ pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark])
                 canvas.line(&[(at, plane.plot.top), (at, plane.plot.bottom)], stroke);
             }
         }
+    }
+}
+
+/// Shades every other stripe of `rect`: what is covered by another shade is still seen.
+fn stripe(canvas: &Canvas<'_>, rect: Rect, color: Color) {
+    let mut top = rect.top;
+    while top < rect.bottom {
+        let bottom = (top + STRIPE).min(rect.bottom);
+        canvas.rect(Rect { top, bottom, ..rect }, color, 1.0);
+        top += 2.0 * STRIPE;
     }
 }
 
