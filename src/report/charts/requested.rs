@@ -171,6 +171,27 @@ mod tests {
     }
 
     #[test]
+    fn bands_fit_on_a_log_axis_or_it_says_where_they_do_not() {
+        let mut results = Sample::default().results();
+        results.setup.charts = vec![ChartRequest { log: Some("y".to_owned()), ..request() }];
+        let drawn = |results: &Results| figure(results, &results.setup.charts[0]).unwrap();
+        let before = drawn(&results);
+        assert!(!before.notes.iter().any(|note| note.contains("foot")), "{:?}", before.notes);
+        let wide = results.summary.get_mut(&(5, "failure_ratio".to_owned())).unwrap();
+        (wide.ci_low, wide.ci_high) = (Some(-0.01), Some(0.5));
+        let after = drawn(&results);
+        assert!(after.notes.iter().any(|note| note.contains("drawn from its foot")), "{:?}", after.notes);
+        let (foot, top) = after.panels[0].y.range;
+        assert!(foot > 0.0 && foot == before.panels[0].y.range.0 && top > 0.5, "{foot} {top}");
+
+        let mut zero = Sample { zero: Some("failure_ratio"), ..Sample::default() }.results();
+        zero.setup.charts = results.setup.charts;
+        let linear = drawn(&zero);
+        assert_eq!(linear.panels[0].y.scale, Scale::Linear);
+        assert!(linear.notes.iter().any(|note| note.contains("not logarithmic")), "{:?}", linear.notes);
+    }
+
+    #[test]
     fn any_axis_can_run_along_and_any_other_can_be_the_facet() {
         let results = Sample::five_hundred_cells().results();
         let rate = ChartRequest {
