@@ -52,14 +52,14 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Table, value};
 
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use assignment::Assignment;
-pub use axis::AxisValue;
+pub use axis::{AxisValue, grid};
 use draft::Draft;
 pub use error::ExperimentError;
 use error::{Place, Report};
@@ -67,7 +67,7 @@ use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
 pub use problem::nearest;
-pub use threshold::Threshold;
+pub use threshold::{Limits, Threshold};
 
 /// The experiment that runs when no file is named.
 pub const QUICKSTART: &str = include_str!("../experiments/quickstart.toml");
@@ -90,6 +90,17 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// The value of `--replications`.
     pub replications: Option<u32>,
+    /// The axis of `--search`, which no other override may replace.
+    pub search: Option<SearchAxis>,
+}
+
+/// An axis that the command line adds to arms, each with its own values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchAxis {
+    /// The path of the key that it sets.
+    pub path: String,
+    /// The arms with their values; those that are not there do not have the axis.
+    pub arms: Vec<(String, Vec<AxisValue>)>,
 }
 
 /// A quantity that varies from cell to cell.
@@ -125,6 +136,8 @@ pub struct Experiment {
     base: Table,
     files: DataFiles,
     document: String,
+    /// What errors call the file, and the folder that it stands in.
+    place: (String, Option<PathBuf>),
 }
 
 impl Experiment {
@@ -173,6 +186,7 @@ impl Experiment {
             cells: cells(&plan.arms, &paths),
             axes: paths.iter().zip(columns).map(axis).collect(),
             document: document.to_string(),
+            place: (source.name.clone(), folder.map(Path::to_owned)),
             files: DataFiles::new(folder, plan.data_folder.as_deref()),
             plan,
             paths,
@@ -180,6 +194,15 @@ impl Experiment {
         };
         experiment.check_cells(&draft)?;
         Ok(experiment)
+    }
+
+    /// The same experiment with these `overrides`, and those that it was read with.
+    ///
+    /// # Errors
+    /// If it is no experiment then.
+    pub fn overridden(&self, overrides: &Overrides) -> Result<Self, ExperimentError> {
+        let (name, folder) = self.place.clone();
+        Self::parse_in(folder.as_deref(), Source { name, text: self.document.clone() }, overrides)
     }
 
     /// Its name, which a folder can have.
@@ -205,6 +228,17 @@ impl Experiment {
     /// The axes of all arms, in order of first appearance.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
+    }
+
+    /// The names of the arms, in order.
+    pub fn arms(&self) -> impl Iterator<Item = &str> {
+        self.plan.arms.iter().map(|arm| arm.name.as_str())
+    }
+
+    /// The position among [`Experiment::axes`] of the one that sets the key that `path` names.
+    pub fn axis_at(&self, path: &str) -> Option<usize> {
+        let path = NamePath::parse(path)?;
+        self.paths.iter().position(|own| *own == path)
     }
 
     /// The cells in order.

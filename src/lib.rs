@@ -21,7 +21,7 @@
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
 //! | [`experiment`] | the experiment file, its cells, their shards, and the runner |
 //! | [`validation`] | worlds of which theory gives the exact answer |
-//! | [`report`] | results: journal, CSV files, merged shards, comparisons, expectations, figures, charts, the page |
+//! | [`report`] | results: journal, CSV files, merged shards, comparisons, expectations, searches, figures, charts, the page |
 //! | [`cli`] | the command line |
 //!
 //! # Invariants

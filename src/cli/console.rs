@@ -43,6 +43,11 @@ impl Console {
         }
     }
 
+    /// Says something on standard error that even who wants quiet must see.
+    pub(super) fn insist(self, text: &str) {
+        say(text);
+    }
+
     /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.downcast_ref::<ExperimentError>() {

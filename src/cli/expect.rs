@@ -40,7 +40,7 @@ struct Expected<'a> {
 }
 
 pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set.clone(), seed: None, replications: None };
+    let overrides = Overrides { set: args.overrides.set.clone(), ..Overrides::default() };
     let experiment = read_experiment(Some(&args.file), &overrides)?;
     let wanted = |cell: &&Cell| args.arm.as_ref().is_none_or(|arm| *arm == cell.arm);
     if let Some(arm) = args.arm.as_deref().filter(|_| !experiment.cells().iter().any(|cell| wanted(&cell))) {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{ChartFormat, Status, UsageError};
+use super::{ChartFormat, Status, UsageError, check_is_folder};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
 use crate::report::merge::{MergeError, Shards};
@@ -28,6 +28,7 @@ pub(super) struct MergeArgs {
 }
 
 pub(super) fn merge(args: &MergeArgs, console: &Console) -> anyhow::Result<Status> {
+    args.folders.iter().try_for_each(|folder| check_is_folder(folder))?;
     let shards = Shards::open(&args.folders).map_err(refused)?;
     let experiment = Experiment::read(&shards.experiment_file(), &Overrides::default())?;
     shards.check(&experiment).map_err(refused)?;

@@ -1,6 +1,7 @@
 //! `zonesim run`: simulates every run of an experiment, or of a shard of it, and writes its results folder.
 
 mod job;
+mod search;
 mod shard;
 
 use std::num::NonZeroUsize;
@@ -12,11 +13,12 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{ChartFormat, OverrideArgs, Status, read_experiment, threads};
+use super::{ChartFormat, OverrideArgs, Status, UsageError, read_experiment, threads};
 use crate::experiment::cost::expected_connections;
 use crate::experiment::runner::RunId;
 use crate::experiment::{Experiment, Overrides};
 use job::{Job, Task};
+use search::{Search, SearchArgs};
 use shard::ShardArg;
 
 #[derive(Debug, Args)]
@@ -48,6 +50,8 @@ pub(super) struct RunArgs {
     /// Finish a job that was interrupted: runs that it finished are not repeated.
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    search: SearchArgs,
     /// Write no charts.
     #[arg(long)]
     no_charts: bool,
@@ -57,11 +61,28 @@ pub(super) struct RunArgs {
 }
 
 pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set, seed: args.seed, replications: args.replications };
+    let overrides = Overrides {
+        set: args.overrides.set,
+        seed: args.seed,
+        replications: args.replications,
+        ..Overrides::default()
+    };
     let shard = args.shard.map(|shard| shard.resolve(|name| std::env::var(name).ok())).transpose()?;
     let experiment = Arc::new(read_experiment(args.file.as_ref(), &overrides)?);
     let name = shard.map_or_else(|| experiment.name().to_owned(), |shard| shard.folder(experiment.name()));
     let folder = args.out.unwrap_or_else(|| Path::new("results").join(name));
+    if args.search.is_asked() {
+        let search = Search::new(&experiment, &args.search)?;
+        if args.dry_run {
+            let (table, total) = search.plan();
+            console.data(&table)?;
+            console.note(&total);
+            return Ok(Status::Done);
+        }
+        let charts = (!args.no_charts).then(|| args.format.files());
+        let (folder, threads) = (folder.as_path(), threads(args.jobs)?);
+        return search.run(&search::Job { folder, resume: args.resume, threads, charts }, console);
+    }
     let task = Task { experiment: &experiment, shard, folder: &folder };
     if args.dry_run {
         let (table, total) = plan(&experiment, &task.runs());
@@ -79,16 +100,10 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     let runs = job.length();
     // More threads than runs would have nothing to do.
     let jobs = jobs.min(runs).max(1);
-    let resumable = || {
-        format!(
-            "{} keeps the runs that are finished; the same command with --resume finishes the rest",
-            folder.display()
-        )
-    };
-    job.simulate(jobs, console).with_context(resumable)?;
+    job.simulate(jobs, console).with_context(|| resumable(&folder))?;
     let charts = (!args.no_charts && shard.is_none()).then(|| args.format.files());
-    let Some(summaries) = job.finish(jobs, charts).with_context(resumable)? else {
-        console.note(&format!("stopped: {}", resumable()));
+    let Some(summaries) = job.finish(jobs, charts).with_context(|| resumable(&folder))? else {
+        console.note(&format!("stopped: {}", resumable(&folder)));
         return Ok(Status::Interrupted);
     };
     match shard {
@@ -101,6 +116,14 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
             Ok(Status::Done)
         }
     }
+}
+
+/// How a job that ends before it is done can be finished.
+fn resumable(folder: &Path) -> String {
+    format!(
+        "{} keeps the runs that are finished; the same command with --resume finishes the rest",
+        folder.display()
+    )
 }
 
 /// What `runs` would be: a table of cells, and the sum in words.

@@ -67,6 +67,8 @@ pub enum Part {
     Shard(Shard),
     /// All, and other jobs simulate them.
     Merged,
+    /// Those that a search comes to ask for, numbered in the order in which it does; of this question.
+    Search(u64),
 }
 
 /// What a journal is about.

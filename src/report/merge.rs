@@ -71,7 +71,7 @@ impl Shards {
                     Part::Shard(shard) => {
                         parts.push(Opened { folder: folder.clone(), header, shard, journal });
                     }
-                    Part::Whole | Part::Merged => {
+                    Part::Whole | Part::Merged | Part::Search(_) => {
                         problems.push(format!("{place} holds a whole job, no shard"));
                     }
                 },

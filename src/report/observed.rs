@@ -71,7 +71,7 @@ pub struct Observed {
 
 /// One metric in one run: a value, or a part of a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Observation {
+pub(in crate::report) enum Observation {
     Value(f64),
     Ratio { part: f64, whole: f64 },
 }
@@ -222,7 +222,7 @@ fn series(version: &str) -> Vec<&str> {
     parts
 }
 
-fn sample(observations: Vec<Observation>) -> Sample {
+pub(in crate::report) fn sample(observations: Vec<Observation>) -> Sample {
     let is_ratio = observations.iter().any(|one| matches!(one, Observation::Ratio { .. }));
     let (parts, wholes) = observations
         .into_iter()

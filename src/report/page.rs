@@ -2,6 +2,7 @@
 
 mod answer;
 mod tables;
+mod thresholds;
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +15,7 @@ use super::charts;
 use super::compare::{Comparison, Request, compare};
 use super::draw;
 use super::markup::escaped;
-use super::observed::{FolderError, Observed};
+use super::observed::{FolderError, Observed, QuestionError};
 use super::results::{Results, missing_details, setup};
 
 /// The page's name in a results folder.
@@ -29,6 +30,9 @@ pub enum PageError {
     /// The folder can't be asked.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// A chart is asked for that can't be drawn.
+    #[error(transparent)]
+    Request(#[from] QuestionError),
     /// The page can't be written.
     #[error("can't write {}", path.display())]
     Write {
@@ -65,16 +69,20 @@ pub fn write(dir: &Path, out: &Path) -> Result<(), PageError> {
 /// The page of the folder `dir`.
 ///
 /// # Errors
-/// If the folder can't be read, is unfinished, or of another version.
-pub fn html(dir: &Path) -> Result<String, FolderError> {
+/// If the folder can't be read, is unfinished or of another version, or asks for a chart that can't be drawn.
+pub fn html(dir: &Path) -> Result<String, PageError> {
     Ok(Subject::read(dir)?.html())
 }
 
 impl Subject {
-    fn read(dir: &Path) -> Result<Self, FolderError> {
+    fn read(dir: &Path) -> Result<Self, PageError> {
         let observed = Observed::read(dir)?;
-        let results = Results::read(dir)?;
-        let experiment = setup::text_if_there(&dir.join("experiment.toml"))?;
+        let read = || {
+            let results = Results::read(dir)?;
+            Ok((results, setup::text_if_there(&dir.join("experiment.toml"))?))
+        };
+        let (results, experiment) = read().map_err(FolderError::Results)?;
+        charts::check_requests(dir, &results)?;
         let mut gaps: Vec<String> = missing_details(dir)
             .map(|name| format!("{name} is not there: what it shows is missing."))
             .collect();
@@ -109,16 +117,23 @@ impl Subject {
         if !description.is_empty() {
             page += &format!("<p class=\"question\">{}</p>\n", escaped(description));
         }
-        page += "<nav><a href=\"#answer\">Answer</a><a href=\"#summary\">Summary</a>\
-                 <a href=\"#comparison\">Comparison</a><a href=\"#charts\">Charts</a>\
-                 <a href=\"#experiment\">Experiment</a></nav>\n</header>\n<main>\n";
         let sections = [
-            ("answer", "Answer", answer::html(self)),
-            ("summary", "Summary", tables::summary(self)),
-            ("comparison", "Comparison", tables::comparison(self)),
-            ("charts", "Charts", self.charts()),
-            ("experiment", "Experiment", self.provenance()),
+            ("answer", "Answer", Some(answer::html(self))),
+            ("thresholds", "Thresholds", thresholds::html(&self.results)),
+            ("summary", "Summary", Some(tables::summary(self))),
+            ("comparison", "Comparison", Some(tables::comparison(self))),
+            ("charts", "Charts", Some(self.charts())),
+            ("experiment", "Experiment", Some(self.provenance())),
         ];
+        let sections = sections
+            .into_iter()
+            .filter_map(|(id, title, content)| Some((id, title, content?)))
+            .collect::<Vec<_>>();
+        page += "<nav>";
+        for (id, title, _) in &sections {
+            page += &format!("<a href=\"#{id}\">{title}</a>");
+        }
+        page += "</nav>\n</header>\n<main>\n";
         for (id, title, content) in sections {
             write!(page, "<section id=\"{id}\">\n<h2>{title}</h2>\n{content}</section>\n").expect("memory");
         }

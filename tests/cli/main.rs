@@ -7,7 +7,9 @@ mod deploy;
 mod expect;
 mod explain;
 mod recommend;
+mod report;
 mod run;
+mod search;
 mod shard;
 mod usage;
 

@@ -101,10 +101,7 @@ impl<'a> Job<'a> {
 
     /// Simulates what is missing, the longest runs first, until done or stopped by Ctrl-C.
     pub(super) fn simulate(&mut self, jobs: usize, console: &Console) -> anyhow::Result<()> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let on_signal = Arc::clone(&stop);
-        ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed))
-            .context("can't listen for Ctrl-C")?;
+        let stop = on_interrupt()?;
         let experiment = self.task.experiment;
         let missing: Vec<RunId> = self.runs.iter().filter(|run| !self.journal.has(**run)).copied().collect();
         let missing: Vec<RunId> =
@@ -187,8 +184,17 @@ impl<'a> Job<'a> {
     }
 }
 
+/// What Ctrl-C sets.
+pub(super) fn on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&stop);
+    ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed))
+        .context("can't listen for Ctrl-C")?;
+    Ok(stop)
+}
+
 /// Removes what an older job has left in its results folder that this one may not write again.
-fn remove_old(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn remove_old(folder: &Path) -> anyhow::Result<()> {
     if Manifest::read(folder).is_none() {
         // Not a results folder: nothing here is ours.
         return Ok(());
@@ -207,7 +213,7 @@ fn remove_old(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn progress_bar(length: usize, done: usize, console: &Console) -> ProgressBar {
+pub(super) fn progress_bar(length: usize, done: usize, console: &Console) -> ProgressBar {
     let target = if console.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(length as u64), target);
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs  {per_sec}  {eta} left");

@@ -83,7 +83,9 @@ impl Candidate {
     }
 }
 
-fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
+/// How a cell with this `sample` stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from
+/// the stream called `stream`.
+pub(in crate::report) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
     let missing = Check { value: None, ends: None, standing: Standing::Missing, more_replications: None };
     let Some(test) = sample.test() else { return missing };
     let estimate = test.difference;

@@ -33,6 +33,8 @@ pub struct Setup {
     pub backend_service: BackendService,
     /// The charts that the experiment asks for.
     pub charts: Vec<ChartRequest>,
+    /// What its results are judged by.
+    pub thresholds: Vec<Threshold>,
     /// What its arms change.
     pub arms: Vec<Changes>,
     /// The axes that its arms share, by path.
@@ -45,6 +47,20 @@ pub struct Setup {
 pub struct Changes {
     set: BTreeMap<String, IgnoredAny>,
     sweep: BTreeMap<String, IgnoredAny>,
+}
+
+/// A bound on the mean of a metric.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: String,
+    /// The arm whose cells are judged; every cell if absent.
+    pub arm: Option<String>,
+    /// The least that passes.
+    pub min: Option<f64>,
+    /// The most that passes.
+    pub max: Option<f64>,
 }
 
 /// A chart that the experiment asks for.
@@ -236,6 +252,16 @@ impl Setup {
     }
 }
 
+/// The line, from 1, of `key` of member `index` of the list of tables called `list` in the file `path`; that of the member
+/// where it lacks the key.
+pub(in crate::report) fn line_of(path: &Path, list: &str, index: usize, key: &str) -> Option<usize> {
+    let text = fs::read_to_string(path).ok()?;
+    let document = toml_edit::Document::parse(text.as_str()).ok()?;
+    let member = document.get(list)?.get(index)?;
+    let span = member.get(key).and_then(toml_edit::Item::span).or_else(|| member.span())?;
+    Some(1 + text[..span.start].matches('\n').count())
+}
+
 /// A duration with a unit; a word such as `"auto"` is none.
 fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SimDuration>, D::Error> {
     let text = String::deserialize(from)?;
@@ -257,6 +283,20 @@ pub(in crate::report) fn text_if_there(path: &Path) -> Result<Option<String>, Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_have_their_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        fs::write(
+            &path,
+            "name = \"n\"\n[[charts]]\nmetric = \"a\"\n[[charts]]\nmetric = \"b\"\naxis = \"x\"\n",
+        )
+        .unwrap();
+        let line = |index, key| line_of(&path, "charts", index, key);
+        assert_eq!([line(0, "metric"), line(1, "axis"), line(1, "facet")], [Some(3), Some(6), Some(4)]);
+        assert_eq!(line(2, "metric"), None);
+    }
 
     #[test]
     fn faults_are_read_in_every_spelling_of_their_target() {
