@@ -8,16 +8,19 @@ use std::path::Path;
 use super::Status;
 use super::console::Console;
 use crate::experiment::Experiment;
+use crate::report::manifest::Manifest;
 use crate::report::tables::CellSummary;
 
 /// Says what `folder` holds, and judges it.
 pub(super) fn close(
     experiment: &Experiment,
     summaries: &[CellSummary],
+    manifest: &Manifest,
     folder: &Path,
     console: &Console,
 ) -> Status {
     console.note(summary::render(experiment, summaries).trim_end());
+    manifest.warnings().iter().for_each(|line| console.caution(line));
     doubt::disagreements(experiment, summaries).iter().for_each(|line| console.note(line));
     console.note(&format!("results in {}", folder.display()));
     if judge(experiment, summaries, console) { Status::Done } else { Status::ThresholdMissed }

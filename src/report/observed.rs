@@ -262,6 +262,31 @@ mod tests {
     }
 
     #[test]
+    fn cells_with_unequal_replications_are_paired_where_both_have_one() {
+        let mut results = Folder::default().results();
+        // The second cell is a copy of the first with two replications less, but for one value.
+        let mut copies: Vec<_> = results.runs.iter().filter(|run| run.cell == 0).cloned().collect();
+        copies.truncate(3);
+        copies.iter_mut().for_each(|run| run.cell = 1);
+        results.runs.retain(|run| run.cell != 1);
+        results.runs.extend(copies);
+        let position = results.runs.len() - 1;
+        let observed = Observed::of(results.clone());
+        let (long, short) = (&observed.cells()[0], &observed.cells()[1]);
+        let metric = observed.metric("connect_p99_ms").unwrap();
+        for (a, b) in [(long, short), (short, long)] {
+            let paired = observed.paired(a, b, metric);
+            assert_eq!((paired.len(), paired.test().unwrap().difference.value), (3, 0.0));
+            assert!(observed.identical(a, b, metric), "in every replication that both have");
+            assert!(!observed.all_identical(a, b), "they are no one policy");
+        }
+        assert_eq!((observed.sample(long, metric).len(), observed.sample(short, metric).len()), (5, 3));
+        results.runs[position].values[metric] = Some(1e9);
+        let changed = Observed::of(results);
+        assert!(!changed.identical(&changed.cells()[0], &changed.cells()[1], metric));
+    }
+
+    #[test]
     fn unfinished_and_foreign_folders_are_refused() {
         let folder = Folder::default().write();
         let with = |manifest: &str| {

@@ -6,10 +6,12 @@ mod data;
 mod deploy;
 mod expect;
 mod explain;
+mod precision;
 mod recommend;
 mod run;
 mod shard;
 mod usage;
+mod warmup;
 
 use std::path::Path;
 use std::process::{Command, Output};
