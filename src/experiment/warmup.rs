@@ -25,8 +25,9 @@ use crate::workload::ArrivalSpec;
 pub const PILOTS: u32 = 5;
 /// Pilots are replications from this number on, which no measured run has.
 const FIRST_PILOT: u32 = 4_000_000_000;
-/// A series that is cut at half still changes if its halves differ between pilots with this p-value.
-const TREND_ERROR: f64 = 0.01;
+/// What is cut must differ from the rest in all pilots alike, with this p-value: otherwise it is noise, of which the longest
+/// over many cells would be long.
+const NOISE_ERROR: f64 = 0.01;
 /// A beginning is shown by measured runs if it differs from the rest with this p-value, corrected for all that is judged.
 const DOUBT_ERROR: f64 = 0.001;
 /// A beginning that changes the mean by a smaller share does no harm.
@@ -221,9 +222,12 @@ fn of_cell(
     for series in Series::ALL {
         let Some(means) = averaged(&runs, series) else { continue };
         let cut = mser(&means);
-        let half = means.len() / 2;
-        let trend = || difference(&runs, series, 0..half, half..means.len())?.p_value(0.0);
-        if cut.is_at_limit && trend().is_some_and(|p| p < TREND_ERROR) {
+        let (first, rest) = (0..cut.deleted, cut.deleted..means.len());
+        let p = difference(&runs, series, first, rest).and_then(|found| found.p_value(0.0));
+        if cut.deleted == 0 || p.is_none_or(|p| p >= NOISE_ERROR) {
+            continue;
+        }
+        if cut.is_at_limit {
             let (cell, duration) = (experiment.describe(cell), timing.duration);
             return Err(NoWarmup::TooShort { cell, series, duration });
         }

@@ -84,9 +84,11 @@ fn the_cell_that_takes_longest_decides_for_all() {
 
 #[test]
 fn a_world_that_has_no_beginning_loses_the_first_batch_only() {
-    let warmup = found(&auto(SHORT, "")).unwrap();
-    assert!(warmup.length <= SimDuration::from_secs(150), "{warmup:?}");
-    assert!(warmup.length >= SimDuration::from_secs(50), "{warmup:?}");
+    // Noise that MSER-5 would cut differs from pilot to pilot, nearly always.
+    let of_seed = |seed| experiment(&format!("seed = {seed}, warmup = \"auto\""), SHORT, "");
+    let found: Vec<SimDuration> = (1..=6).map(|seed| found(&of_seed(seed)).unwrap().length).collect();
+    let first_alone = found.iter().filter(|length| **length == SimDuration::from_secs(50)).count();
+    assert!(first_alone >= 5, "{found:?}");
 }
 
 #[test]
