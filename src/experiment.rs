@@ -18,13 +18,15 @@
 //! they belong to a cell: an arm may name another file, and an axis several.
 //!
 //! # Precedence
-//! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes.
+//! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes. Of two keys of
+//! which an experiment has one, such as `replications` and `precision`, the one that is set last replaces the other.
 //!
 //! # Errors
 //! There is one kind of problem, with the path of the key that it is about (`problem`), and the answer of the Compute
 //! API where it is the API that refuses (`reason`). `draft` finds out which line or which override is to blame, and
 //! `error` shows it.
 
+pub mod agenda;
 mod assignment;
 mod axis;
 mod bounded;
@@ -40,6 +42,7 @@ mod files;
 mod node;
 mod path;
 mod plan;
+mod precision;
 mod problem;
 mod reader;
 mod reason;
@@ -47,18 +50,21 @@ pub mod runner;
 pub mod shard;
 mod threshold;
 mod trace;
+pub mod warmup;
 mod world;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml_edit::{DocumentMut, Table, value};
 
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
-use assignment::Assignment;
+use crate::time::SimDuration;
+use assignment::{Assignment, Origin};
 pub use axis::{AxisValue, grid};
 use draft::Draft;
 pub use error::ExperimentError;
@@ -66,6 +72,7 @@ use error::{Place, Report};
 use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
+pub use precision::Precision;
 pub use problem::nearest;
 pub use threshold::{Limits, Threshold};
 
@@ -125,7 +132,7 @@ pub struct Cell {
 }
 
 /// An experiment of which every cell is known to be right.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Experiment {
     plan: Plan,
     axes: Vec<Axis>,
@@ -134,10 +141,12 @@ pub struct Experiment {
     cells: Vec<Cell>,
     /// The file with the overrides of the command line, without what cells do not depend on.
     base: Table,
-    files: DataFiles,
+    files: Arc<DataFiles>,
     document: String,
     /// What errors call the file, and the folder that it stands in.
     place: (String, Option<PathBuf>),
+    /// Whether its runs are pilots.
+    is_pilot: bool,
 }
 
 impl Experiment {
@@ -187,7 +196,8 @@ impl Experiment {
             axes: paths.iter().zip(columns).map(axis).collect(),
             document: document.to_string(),
             place: (source.name.clone(), folder.map(Path::to_owned)),
-            files: DataFiles::new(folder, plan.data_folder.as_deref()),
+            files: Arc::new(DataFiles::new(folder, plan.data_folder.as_deref())),
+            is_pilot: false,
             plan,
             paths,
             base,
@@ -220,9 +230,14 @@ impl Experiment {
         self.plan.seed
     }
 
-    /// How often each cell is run.
+    /// How often each cell is run; at most so often if it is run for a precision.
     pub fn replications(&self) -> u32 {
         self.plan.replications
+    }
+
+    /// The precision that each cell is run for, if it is not run a fixed number of times.
+    pub fn precision(&self) -> Option<&Precision> {
+        self.plan.precision.as_ref()
     }
 
     /// The axes of all arms, in order of first appearance.
@@ -279,7 +294,31 @@ impl Experiment {
         let assignments = self.assignments(cell);
         let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
         let scenario = applied.and_then(|()| world::scenario(&root, &self.files));
-        scenario.expect("every cell was checked when the experiment was read")
+        let scenario = scenario.expect("every cell was checked when the experiment was read");
+        if self.is_pilot { warmup::undisturbed(scenario) } else { scenario }
+    }
+
+    /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.
+    pub fn finds_warmup(&self) -> bool {
+        self.plan.finds_warmup
+    }
+
+    /// The same experiment with a warm-up that was found. Its document still asks for one to be found.
+    #[must_use]
+    pub fn with_warmup(&self, length: SimDuration) -> Self {
+        let mut settled = self.clone();
+        let path = NamePath::parse("simulation.warmup").expect("a dotted key");
+        let assignment =
+            Assignment { path, value: length.to_string().into(), origin: Origin::Flag(String::new()) };
+        assignment.apply(&mut settled.base).expect("a warm-up stands there already");
+        settled.plan.finds_warmup = false;
+        settled
+    }
+
+    /// The experiment of its pilot runs: without warm-up, and without the faults and operations whose times the file gives.
+    #[must_use]
+    pub fn pilot(&self) -> Self {
+        Self { is_pilot: true, ..self.clone() }
     }
 
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.

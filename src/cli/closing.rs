@@ -9,6 +9,7 @@ use std::path::Path;
 use super::Status;
 use super::console::Console;
 use crate::experiment::Experiment;
+use crate::report::manifest::Manifest;
 use crate::report::tables::CellSummary;
 use crate::report::thresholds::Judged;
 
@@ -16,10 +17,11 @@ use crate::report::thresholds::Judged;
 pub(super) fn close(
     experiment: &Experiment,
     summaries: &[CellSummary],
+    manifest: &Manifest,
     folder: &Path,
     console: &Console,
 ) -> Status {
-    headlines(experiment, summaries, folder, console);
+    headlines(experiment, summaries, manifest, folder, console);
     let judged = thresholds::judged(experiment, summaries);
     if judged.is_empty() {
         return Status::Done;
@@ -32,10 +34,12 @@ pub(super) fn close(
 pub(super) fn headlines(
     experiment: &Experiment,
     summaries: &[CellSummary],
+    manifest: &Manifest,
     folder: &Path,
     console: &Console,
 ) {
     console.note(summary::render(experiment, summaries).trim_end());
+    manifest.warnings().iter().for_each(|line| console.caution(line));
     doubt::disagreements(experiment, summaries).iter().for_each(|line| console.note(line));
     console.note(&format!("results in {}", folder.display()));
 }

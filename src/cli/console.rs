@@ -56,6 +56,12 @@ impl Console {
         }
     }
 
+    /// Warns of something that is no error, unless quiet.
+    pub(super) fn caution(self, text: &str) {
+        let label = if self.color { "\u{1b}[1;33mwarning:\u{1b}[0m" } else { "warning:" };
+        self.note(&format!("{label} {text}"));
+    }
+
     /// Says something that even who wants quiet must know.
     pub(super) fn warn(self, text: &str) {
         let label = if self.color { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };

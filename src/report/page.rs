@@ -9,11 +9,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::charts;
 use super::compare::{Comparison, Request, compare};
 use super::draw;
+use super::manifest::{Manifest, WarmupEntry};
 use super::markup::escaped;
 use super::observed::{FolderError, Observed, QuestionError};
 use super::results::{Results, missing_details, setup};
@@ -94,6 +96,9 @@ impl Subject {
                 "manifest.json is not there: which version made these results is not known.".to_owned(),
             );
         }
+        gaps.extend(
+            Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
+        );
         let comparison = compare(&observed, &Request::default()).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
@@ -140,6 +145,20 @@ impl Subject {
         page + "</main>\n</body>\n</html>\n"
     }
 
+    /// How long the warm-up is, and who says so.
+    fn warmup(&self) -> String {
+        let entry = self.results.manifest.as_ref().and_then(|manifest| manifest.get("warmup"));
+        match entry.and_then(|entry| WarmupEntry::deserialize(entry).ok()) {
+            Some(found) => found.text(),
+            None => self
+                .results
+                .setup
+                .simulation
+                .warmup
+                .map_or("as the experiment says".to_owned(), |length| length.to_string()),
+        }
+    }
+
     fn charts(&self) -> String {
         let mut text = String::new();
         for (_, figure) in charts::figures(&self.results) {
@@ -160,7 +179,8 @@ impl Subject {
             ("zonesim", entry("zonesim")),
             ("experiment hash", entry("experiment_hash")),
             ("seed", entry("seed")),
-            ("replications", entry("replications")),
+            ("replications", replications(&self.results)),
+            ("warm-up", self.warmup()),
             ("cells", self.results.cells.len().to_string()),
             ("runs", self.results.runs.len().to_string()),
             ("connections", entry("connections")),
@@ -179,6 +199,15 @@ impl Subject {
             );
         }
         text
+    }
+}
+
+/// How many replications cells have.
+fn replications(results: &Results) -> String {
+    let counts = results.cells.iter().map(|cell| cell.replications);
+    match (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0)) {
+        (fewest, most) if fewest == most => most.to_string(),
+        (fewest, most) => format!("{fewest} to {most}, until cells were known well enough"),
     }
 }
 

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 use super::compare::FAMILY_ERROR;
 use super::gauge::{Gauge, Good};
-use super::observed::{Observation, QuestionError, sample};
+use super::observed::QuestionError;
 use super::recommend::{Check, Constraint, Standing, check};
-use crate::sim::metric::{Formula, METRICS, Metric, Run};
-use crate::stats::{Estimate, Paired, Sample};
+use crate::sim::metric::{METRICS, Metric, Run};
+use crate::stats::{Estimate, Observation, Paired, Sample};
 pub use evidence::Turn;
 use section::{Ends, Sought};
 
@@ -168,7 +168,7 @@ impl Question {
     pub fn observe(&self, point: &mut Point, run: &Run<'_>) {
         point.observations.resize_with(self.metrics.len(), Vec::new);
         for (metric, observed) in self.metrics.iter().zip(&mut point.observations) {
-            observed.push(observe(metric, run));
+            observed.push(metric.observe(run));
         }
     }
 
@@ -274,27 +274,21 @@ impl Judged {
 impl Point {
     /// What it gave for the metric at this position of the question; replications without a value are left out.
     fn sample(&self, metric: usize) -> Sample {
-        sample(self.observations[metric].iter().flatten().copied().collect())
+        self.observations[metric].iter().flatten().copied().collect()
     }
 
     /// The same of two points, for the replications in which both have a value.
     fn paired(&self, other: &Self, metric: usize) -> Paired {
         let pairs = self.observations[metric].iter().zip(&other.observations[metric]);
-        let (own, other) = pairs.filter_map(|(own, other)| own.zip(*other)).unzip();
-        Paired::new(sample(own), sample(other))
+        let (own, other): (Vec<Observation>, Vec<Observation>) =
+            pairs.filter_map(|(own, other)| own.zip(*other)).unzip();
+        Paired::new(own.into_iter().collect(), other.into_iter().collect())
     }
 }
 
 fn find(metric: &str) -> Result<&'static Metric, QuestionError> {
     let known = METRICS.iter().map(|metric| metric.name);
     Metric::find(metric).ok_or_else(|| QuestionError::unknown("metric", metric, known))
-}
-
-fn observe(metric: &Metric, run: &Run<'_>) -> Option<Observation> {
-    match metric.formula {
-        Formula::Value(value) => value(run).map(Observation::Value),
-        Formula::Ratio { part, whole } => Some(Observation::Ratio { part: part(run), whole: whole(run) }),
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use super::flow::{Flow, Mark};
 use super::outcome::{
-    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Sample, Timeline, Traffic, ZoneSample,
+    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Sample, Timeline, Traffic, ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
 use super::station::Waiting;
@@ -82,6 +82,8 @@ pub(super) struct Recorder {
     unhealthy_connections: u64,
     diverted_connections: u64,
     timeline: Timeline,
+    /// The responses of the current sample.
+    responses: Responses,
     sample_start: SimTime,
     samples_done: usize,
     /// Measured connections that began, and those of them that completed.
@@ -116,7 +118,9 @@ impl Recorder {
                 traffic: std::iter::repeat_with(row).take(samples).collect(),
                 zones: vec![IdVec::from_fn(zones, |_| ZoneSample::default()); samples],
                 failover_switches: vec![0; samples],
+                responses: Vec::with_capacity(samples),
             },
+            responses: Responses::default(),
             busy: IdVec::from_fn(zones, |_| Busy::default()),
             sample_start: scenario.timing.window_start(),
             samples_done: 0,
@@ -189,11 +193,14 @@ impl Recorder {
     /// A response is complete.
     #[inline]
     pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
+        let taken = now.since(flow.sent).as_nanos();
+        self.responses.count += 1;
+        self.responses.nanos += taken;
         if flow.is_measured() {
             let traffic = Traffic { requests: 1, response_bytes: bytes, ..Traffic::default() };
             self.add(flow.client, Some(backend), &traffic);
             let pair = self.pair(flow.client, backend);
-            pair.latency.request.record(now.since(flow.sent).as_nanos());
+            pair.latency.request.record(taken);
             pair.latency.network_rtt.record(flow.trip.as_nanos());
         }
     }
@@ -247,6 +254,7 @@ impl Recorder {
     pub(super) fn window_starts(&mut self, now: SimTime) {
         self.pairs.iter_mut().for_each(|pair| pair.active.restart(now));
         self.healthy.iter_mut().for_each(|level| level.restart(now));
+        self.responses = Responses::default();
         self.backends.iter_mut().for_each(|record| record.peak_active = record.active);
     }
 
@@ -290,6 +298,7 @@ impl Recorder {
             sample.utilization = (busy.count > 0).then(|| busy.sum / f64::from(busy.count));
         }
         self.timeline.failover_switches[self.samples_done] = switches;
+        self.timeline.responses.push(std::mem::take(&mut self.responses));
         self.samples_done += 1;
         self.sample_start = now;
     }

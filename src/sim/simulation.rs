@@ -22,6 +22,8 @@ use crate::time::SimTime;
 const FLOWS_AHEAD: usize = 6;
 /// How many events ahead the tracking entry of its next packet is fetched; its connection is there by then.
 const PACKETS_AHEAD: usize = 3;
+/// After so many events, a few milliseconds of real time, who watches is told the time.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
 
 /// One world, which owns everything in it.
 #[derive(Debug)]
@@ -103,10 +105,18 @@ impl<'a> Simulation<'a> {
     ///
     /// Connections begin until the measured window ends; nothing new begins while the last ones are followed to
     /// their end. At equal times events come before arrivals.
-    pub fn run(mut self) -> Outcome {
+    pub fn run(self) -> Outcome {
+        self.run_watched(&|_| ())
+    }
+
+    /// The same; `watch` is told the time now and then.
+    pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Outcome {
         let mut now = SimTime::ZERO;
         let end = self.scenario.timing.window_end();
         loop {
+            if self.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                watch(now);
+            }
             let arrival = self.clients.next_time();
             if let Some((time, event)) = self.queue.pop_until(arrival) {
                 assert!(time >= now, "time ran back from {now:?} to {time:?}");

@@ -2,6 +2,20 @@
 
 use super::{Estimate, Moments};
 
+/// What one replication says of a metric: a value of its own, or a part of a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Observation {
+    /// A value.
+    Value(f64),
+    /// A part of a whole, which may be nothing of nothing: that adds nothing to either sum.
+    Ratio {
+        /// The part.
+        part: f64,
+        /// The whole.
+        whole: f64,
+    },
+}
+
 /// One value, or one part and one whole, of each replication.
 ///
 /// The estimate of parts and wholes is the ratio of their means: the mean of the ratios would be biased where the wholes
@@ -65,6 +79,24 @@ impl Sample {
                 (whole != 0.0).then(|| part / whole)
             }
         }
+    }
+}
+
+/// Observations of one metric, all of the same kind.
+impl FromIterator<Observation> for Sample {
+    fn from_iter<I: IntoIterator<Item = Observation>>(observations: I) -> Self {
+        let mut is_ratio = false;
+        let (parts, wholes) = observations
+            .into_iter()
+            .map(|observation| match observation {
+                Observation::Value(value) => (value, 1.0),
+                Observation::Ratio { part, whole } => {
+                    is_ratio = true;
+                    (part, whole)
+                }
+            })
+            .unzip();
+        if is_ratio { Self::ratios(parts, wholes) } else { Self::values(parts) }
     }
 }
 

@@ -15,13 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::job::{on_interrupt, progress_bar, remove_old};
-use super::resumable;
+use super::job::remove_old;
+use super::{resumable, stop_on_signal};
 use crate::cli::Status;
 use crate::cli::closing::headlines;
 use crate::cli::console::Console;
+use crate::experiment::agenda::Agenda;
 use crate::experiment::cost::longest_first;
 use crate::experiment::runner::{Progress, RunId, run_all};
 use crate::experiment::{AxisValue, Cell, Experiment, ExperimentError, Overrides, SearchAxis};
@@ -66,6 +67,14 @@ impl Search {
         let question = Question::new(request.goal.clone(), request.grid.len())?;
         if experiment.replications() < 2 {
             let help = "a search judges intervals, which take at least two replications; use --replications";
+            return Err(super::UsageError(help.to_owned()).into());
+        }
+        if experiment.precision().is_some() {
+            let help = "a search judges every value by as many replications; use --replications instead of the precision";
+            return Err(super::UsageError(help.to_owned()).into());
+        }
+        if experiment.finds_warmup() {
+            let help = "a search needs to know the warm-up; use --set simulation.warmup=2m with what a plain run finds";
             return Err(super::UsageError(help.to_owned()).into());
         }
         let search = Self { experiment: Arc::clone(experiment), request, question };
@@ -174,8 +183,8 @@ impl Search {
             console.note(&format!("stopped: {}", resumable(job.folder)));
             return Ok(Status::Interrupted);
         };
-        let summaries = hunt.finish(&experiment, job).with_context(|| resumable(job.folder))?;
-        headlines(&experiment, &summaries, job.folder, console);
+        let (summaries, manifest) = hunt.finish(&experiment, job).with_context(|| resumable(job.folder))?;
+        headlines(&experiment, &summaries, &manifest, job.folder, console);
         console.data(&text::render(&self.request, &self.question, experiment.name(), &found))?;
         let all = found.iter().all(|found| text::is_answered(&found.answer));
         Ok(if all { Status::Done } else { Status::ThresholdMissed })
@@ -223,11 +232,11 @@ impl<'a> Hunt<'a> {
         job: &Job<'_>,
         console: &Console,
     ) -> anyhow::Result<Option<(Arc<Experiment>, Vec<Found>)>> {
-        let stop = on_interrupt()?;
+        let stop = stop_on_signal()?;
         #[allow(clippy::disallowed_methods, reason = "how long a job takes is real time")]
         let begun = std::time::Instant::now();
         let most = self.search.cells_max() * u64::from(self.search.experiment.replications());
-        let bar = progress_bar(usize::try_from(most).unwrap_or(usize::MAX), 0, console);
+        let bar = progress_bar(most, console);
         let mut experiment = Arc::clone(&self.search.experiment);
         let mut tried: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         loop {
@@ -278,7 +287,7 @@ impl<'a> Hunt<'a> {
                     bar.inc(1);
                     Ok(self.journal.add(RunId { cell: number[run.cell], ..run }, &outcome)?)
                 }
-                Progress::Waiting => Ok(self.journal.tick()?),
+                Progress::Waiting(_) => Ok(self.journal.tick()?),
             }
         })
     }
@@ -335,7 +344,11 @@ impl<'a> Hunt<'a> {
     }
 
     /// Writes the folder of `experiment`, of which every run is in the journal, as a plain run would.
-    fn finish(mut self, experiment: &Experiment, job: &Job<'_>) -> anyhow::Result<Vec<CellSummary>> {
+    fn finish(
+        mut self,
+        experiment: &Experiment,
+        job: &Job<'_>,
+    ) -> anyhow::Result<(Vec<CellSummary>, Manifest)> {
         let folder = job.folder;
         let mut tables = Tables::create(folder, experiment)?;
         write_file(folder, "experiment.toml", &experiment.document_in(folder))?;
@@ -344,22 +357,33 @@ impl<'a> Hunt<'a> {
             for replication in 0..experiment.replications() {
                 let outcome = self.journal.outcome(RunId { cell: self.numbers[&key(cell)], replication })?;
                 let outcome = outcome.expect("every run is finished");
-                tables.add(cell, replication, &scenario, &outcome)?;
+                let latency = &outcome.latency_overall();
+                tables.add(cell, replication, &Run { scenario: &scenario, outcome: &outcome, latency })?;
             }
         }
         let summaries = tables.finish()?;
         let total = self.journal.counts();
-        let runs = experiment.cells().len() * experiment.replications() as usize;
-        let fresh = total.since(self.earlier);
-        let ended =
-            EndedJob { shard: None, runs, jobs: job.threads, wall_time: self.wall_time, total, fresh };
-        Manifest::new(experiment, &ended).write(folder)?;
+        let (fresh, agenda) = (total.since(self.earlier), &Agenda::new(experiment, None));
+        let (jobs, wall_time) = (job.threads, self.wall_time);
+        let ended = EndedJob { shard: None, agenda, warmup: None, jobs, wall_time, total, fresh };
+        let manifest = Manifest::new(experiment, &ended, &summaries);
+        manifest.write(folder)?;
         if let Some(formats) = job.charts {
             draw_all(folder, formats, |_| {})?;
         }
         self.journal.remove()?;
-        Ok(summaries)
+        Ok((summaries, manifest))
     }
+}
+
+/// The runs of a search, of which there are `most` at most.
+fn progress_bar(most: u64, console: &Console) -> ProgressBar {
+    let target = if console.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(most), target);
+    let style = ProgressStyle::with_template("{bar:30} {pos} of at most {len} runs  {per_sec}");
+    bar.set_style(style.expect("the template is right"));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
 }
 
 /// A cell by its arm and its values of all axes.
