@@ -5,6 +5,8 @@
 //! out: pilots run without the faults and operations whose times the file gives, and of measured runs only what comes
 //! before them counts.
 //!
+//! What is cut must differ from the rest in every run alike: MSER-5 often cuts a steady series too, by its noise.
+//!
 //! All cells share one warm-up, the longest that any of them takes, so that they stay paired. The first batch is deleted in
 //! any case. Pilots have random numbers of their own, so that no measured run decides what is cut of itself.
 

@@ -258,7 +258,7 @@ const HEAD: &str = "\
 `zonesim validate --coverage` made this part. Each row is an interval of 95 % that 1000 experiments make, which differ in
 their seeds alone, and how many of them hold the exact value. Half-widths and replications are means. By chance 1000 right
 intervals cover from 93.6 to 96.4 % in 95 of 100 rows. A precision stops where the interval happens to be narrow, so that
-it covers a little less than a fixed number of replications does.
+it may cover a little less than a fixed number of replications does.
 
 | interval | exact value | replications | half-width | covered | share | 93 to 97 %? |
 |---|---|---|---|---|---|---|
