@@ -7,7 +7,10 @@ use common::{Light, simulate};
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 
+use zonesim::cli::pages::use_large;
+
 fn main() {
+    use_large();
     divan::main();
 }
 

@@ -7,7 +7,10 @@ mod common;
 
 use common::{Light, Timed, bare_loop, is_test, millions, rates, row, simulate, table};
 
+use zonesim::cli::pages::use_large;
+
 fn main() {
+    use_large();
     table(
         "Light workload beside a bare loop on std's BinaryHeap (targets 1 and 3)",
         [

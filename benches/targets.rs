@@ -3,6 +3,8 @@
 //! `cargo bench --bench targets` prints Markdown tables; a word behind `--` runs the ones whose name has it
 //! (`cargo bench --bench targets -- memory`).
 
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
 mod common;
 
 use std::alloc::System;
@@ -14,6 +16,7 @@ use std::time::Instant;
 
 use cap::Cap;
 use common::{Light, Timed, is_test, median, millions, parse, rates, rates_by, row, simulate, table};
+use zonesim::cli::pages::use_large;
 use zonesim::experiment::runner::{Progress, RunPanic, all_runs, run_all};
 use zonesim::experiment::{Experiment, Overrides, Source};
 use zonesim::random::RunSeed;
@@ -27,6 +30,7 @@ static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
 const MEASURE: &str = "--measure-memory=";
 
 fn main() {
+    use_large();
     let benchmarks: [(&str, fn()); 7] = [
         ("queueing", queueing),
         ("growth", growth),

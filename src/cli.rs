@@ -6,6 +6,7 @@ mod console;
 mod expect;
 mod explain;
 mod merge;
+pub mod pages;
 mod plot;
 mod recommend;
 mod report;
@@ -189,7 +190,10 @@ pub fn main() -> ExitCode {
     };
     let console = Console::new(cli.quiet, cli.color);
     let status = match cli.command {
-        Command::Run(args) => run::run(args, &console),
+        Command::Run(args) => {
+            pages::use_large();
+            run::run(args, &console)
+        }
         Command::Explain(args) => explain::explain(&args, &console),
         Command::Expect(args) => expect::expect(&args, &console),
         Command::Compare(args) => compare::compare(&args, &console),

@@ -52,6 +52,22 @@ fn results_are_the_same_whatever_the_threads_and_the_time() {
 }
 
 #[test]
+fn an_allocator_of_the_users_own_changes_nothing() {
+    let folder = folder_with(SMALL);
+    let run = |out: &str, tunables: &str| {
+        let mut run = command(folder.path(), &["run", "small.toml", "--no-charts", "--out", out]);
+        if tunables.is_empty() {
+            run.env_remove("GLIBC_TUNABLES");
+        } else {
+            run.env("GLIBC_TUNABLES", tunables);
+        }
+        assert_status(&run.output().unwrap(), 0);
+        tables(&folder.path().join(out))
+    };
+    assert_eq!(run("large-pages", ""), run("small-pages", "glibc.malloc.hugetlb=0"));
+}
+
+#[test]
 fn the_folder_is_complete_and_adds_up() {
     let folder = folder_with(SMALL);
     assert_status(&zonesim(folder.path(), &["run", "small.toml", "--set", "clients.web-a.addresses=7"]), 0);
