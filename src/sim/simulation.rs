@@ -152,11 +152,16 @@ impl<'a> Simulation<'a> {
         if !self.balancer.is_large() && !self.flows.is_large() {
             return;
         }
-        if let Some(Event::Flow { flow, .. }) = self.queue.ahead(FLOWS_AHEAD) {
+        if let Some(Event::Flow { flow, step }) = self.queue.ahead(FLOWS_AHEAD)
+            && !step.follows_closely()
+        {
             self.flows.prefetch(*flow);
         }
-        if let Some(Event::Flow { flow, .. }) = self.queue.ahead(PACKETS_AHEAD) {
-            self.prefetch_route(*flow);
+        if let Some(&Event::Flow { flow, step }) = self.queue.ahead(PACKETS_AHEAD)
+            && step.sends_packet()
+            && !step.follows_closely()
+        {
+            self.prefetch_route(flow);
         }
     }
 
