@@ -148,8 +148,6 @@ pub(super) struct ConnectionTable {
     segments: Vec<Segment>,
     /// How many slots they have.
     slots: usize,
-    /// How many of those are in use.
-    stored: usize,
     timeout: SimDuration,
     destinations: Destinations,
     epochs: Epochs,
@@ -164,7 +162,6 @@ impl ConnectionTable {
         Self {
             segments: vec![segment; 1 << SEGMENT_BITS],
             slots: MIN_SLOTS << SEGMENT_BITS,
-            stored: 0,
             timeout,
             destinations: Destinations::default(),
             epochs: Epochs::new(timeout),
@@ -244,7 +241,6 @@ impl ConnectionTable {
             let slot = segment.slots[position];
             if slot.is_empty() {
                 segment.stored += usize::from(dead.is_none());
-                self.stored += usize::from(dead.is_none());
                 self.epochs.added();
                 break dead.unwrap_or(position);
             }
@@ -298,7 +294,6 @@ impl ConnectionTable {
             segment.slots.fill(Slot::EMPTY);
             segment.stored = 0;
         }
-        self.stored = 0;
         self.last_pass = now;
     }
 
@@ -307,7 +302,6 @@ impl ConnectionTable {
         for segment in &mut self.segments {
             segment.rebuild(now, &mut self.epochs, &keep);
         }
-        self.stored = self.segments.iter().map(|segment| segment.stored).sum();
         self.last_pass = now;
     }
 
@@ -315,16 +309,16 @@ impl ConnectionTable {
     #[cold]
     fn make_room(&mut self, now: SimTime, number: usize) {
         let segment = &mut self.segments[number];
-        self.stored -= segment.stored;
+        // As many live here as anywhere: keys are spread evenly over all slots.
+        let live = self.epochs.live as usize * segment.slots.len() / self.slots;
+        let many_are_dead = live <= segment.stored * 4 / 5;
         self.slots -= segment.slots.len();
-        let many_are_dead = self.epochs.live as usize <= (self.stored + segment.stored) * 3 / 4;
         if many_are_dead {
             segment.rebuild(now, &mut self.epochs, &|_| true);
         }
         if segment.stored * 10 > segment.slots.len() * 7 {
             segment.grow(now, &self.epochs);
         }
-        self.stored += segment.stored;
         self.slots += segment.slots.len();
     }
 }
@@ -532,7 +526,7 @@ mod tests {
         // 2^46 ns: the stored time has wrapped to where it was.
         let wrapped = SimTime::from_nanos(1 << TIME_BITS);
         assert_eq!(table.lookup(wrapped, TrackingKey(5)), None);
-        assert_eq!(table.stored, 0);
+        assert!(table.segments.iter().all(|segment| segment.stored == 0));
         assert_eq!(table.epochs.live, 0);
     }
 

@@ -43,6 +43,11 @@ impl Sample {
         Self { parts, wholes: Some(wholes) }
     }
 
+    /// Whether every replication gave `value`, of its own.
+    pub(super) fn is_value(&self, value: f64) -> bool {
+        self.wholes.is_none() && self.parts.iter().all(|part| *part == value)
+    }
+
     /// How many replications.
     pub fn len(&self) -> usize {
         self.parts.len()
@@ -67,6 +72,15 @@ impl Sample {
         let mean_whole = mean(wholes.iter().copied())?;
         let residual = |(part, whole): (&f64, &f64)| (part - ratio * whole) / mean_whole;
         Some(self.parts.iter().zip(wholes).map(residual).collect())
+    }
+
+    /// The upper bound, with this probability of being too low, of a ratio of which no replication found any part: of a
+    /// proportion of so many independent tries none of which came true, about 3 over their number for 5 % (the rule of
+    /// three; Hanley and Lippman-Hand 1983, doi:10.1001/jama.1983.03330370053031). Without spread there is no other.
+    pub fn bound_of_nothing(&self, error: f64) -> Option<f64> {
+        let tries: f64 = self.wholes.as_ref()?.iter().sum();
+        let nothing = tries > 0.0 && self.parts.iter().all(|part| *part == 0.0);
+        nothing.then(|| (-libm::log(error) / tries).min(1.0))
     }
 
     /// The estimate over these replications alone, each as often as it is named.
