@@ -311,7 +311,7 @@ impl ConnectionTable {
         let segment = &mut self.segments[number];
         // As many live here as anywhere: keys are spread evenly over all slots.
         let live = self.epochs.live as usize * segment.slots.len() / self.slots;
-        let many_are_dead = live <= segment.stored * 4 / 5;
+        let many_are_dead = live <= segment.stored * 3 / 4;
         self.slots -= segment.slots.len();
         if many_are_dead {
             segment.rebuild(now, &mut self.epochs, &|_| true);
