@@ -6,6 +6,7 @@ mod console;
 mod expect;
 mod explain;
 mod merge;
+pub mod pages;
 mod plot;
 mod recommend;
 mod report;
@@ -15,15 +16,19 @@ mod validate;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source};
+use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
+use crate::report::charts::ChartsError;
 use crate::report::draw::Format;
+use crate::report::journal::Journal;
+use crate::report::manifest::Manifest;
 use crate::report::observed::QuestionError;
+use crate::report::page::PageError;
 use console::Console;
 
 /// How a command ends: its exit status.
@@ -72,6 +77,7 @@ Examples:
   zonesim recommend results/my --objective cross_zone_usd_per_month --subject-to 'failure_ratio<=0.5%'
   zonesim run my.toml --shard 1/4                run a quarter of it, on one of four machines
   zonesim merge results/my.shard-* --out results/my
+  zonesim run my.toml --search clients.web-a.arrivals.poisson.rate=100..4000 --resolution 50 --subject-to 'failure_ratio<=0.1%'
   zonesim plot results/my                        draw the charts again
   zonesim report results/my                      one page with answer, tables and charts";
 
@@ -184,7 +190,10 @@ pub fn main() -> ExitCode {
     };
     let console = Console::new(cli.quiet, cli.color);
     let status = match cli.command {
-        Command::Run(args) => run::run(args, &console),
+        Command::Run(args) => {
+            pages::use_large();
+            run::run(args, &console)
+        }
         Command::Explain(args) => explain::explain(&args, &console),
         Command::Expect(args) => expect::expect(&args, &console),
         Command::Compare(args) => compare::compare(&args, &console),
@@ -198,11 +207,60 @@ pub fn main() -> ExitCode {
         Ok(status) => status.into(),
         Err(error) => {
             console.error(&error);
-            let is_usage =
-                error.is::<ExperimentError>() || error.is::<UsageError>() || error.is::<QuestionError>();
-            if is_usage { Status::Usage } else { Status::Failed }.into()
+            if is_usage(&error) { Status::Usage } else { Status::Failed }.into()
         }
     }
+}
+
+/// Whether what was asked for is wrong, and not what became of it.
+fn is_usage(error: &anyhow::Error) -> bool {
+    error.is::<ExperimentError>()
+        || error.is::<UsageError>()
+        || error.is::<QuestionError>()
+        || matches!(error.downcast_ref(), Some(ChartsError::Request(_)))
+        || matches!(error.downcast_ref(), Some(PageError::Request(_)))
+}
+
+/// Checks that `folder` is one.
+fn check_is_folder(folder: &Path) -> Result<(), UsageError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let shown = folder.display();
+    if folder.exists() {
+        return Err(UsageError(format!(
+            "{shown} is no folder; name a results folder that `zonesim run` wrote"
+        )));
+    }
+    let help = neighbour(folder).map_or_else(
+        || "name a results folder that `zonesim run` wrote".to_owned(),
+        |near| format!("did you mean {}?", near.display()),
+    );
+    Err(UsageError(format!("there is no folder {shown}; {help}")))
+}
+
+/// Checks that `folder` holds results, or a job that has begun to write some.
+fn check_has_results(folder: &Path) -> Result<(), UsageError> {
+    check_is_folder(folder)?;
+    if folder.join("runs.csv").exists() || Journal::exists(folder) || Manifest::read(folder).is_some() {
+        return Ok(());
+    }
+    let shown = folder.display();
+    Err(UsageError(format!(
+        "{shown} is no results folder: it has no runs.csv; name one that `zonesim run` wrote"
+    )))
+}
+
+/// The folder beside the missing `folder` whose name is most like its own.
+fn neighbour(folder: &Path) -> Option<PathBuf> {
+    let parent = folder.parent()?;
+    // An empty path is the working directory.
+    let entries = std::fs::read_dir(Path::new(".").join(parent)).ok()?;
+    let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    let near = nearest(folder.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(parent.join(near))
 }
 
 /// Prints help and versions to standard output, errors to standard error.

@@ -18,13 +18,15 @@
 //! they belong to a cell: an arm may name another file, and an axis several.
 //!
 //! # Precedence
-//! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes.
+//! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes. Of two keys of
+//! which an experiment has one, such as `replications` and `precision`, the one that is set last replaces the other.
 //!
 //! # Errors
 //! There is one kind of problem, with the path of the key that it is about (`problem`), and the answer of the Compute
 //! API where it is the API that refuses (`reason`). `draft` finds out which line or which override is to blame, and
 //! `error` shows it.
 
+pub mod agenda;
 mod assignment;
 mod axis;
 mod bounded;
@@ -40,6 +42,7 @@ mod files;
 mod node;
 mod path;
 mod plan;
+mod precision;
 mod problem;
 mod reader;
 mod reason;
@@ -47,27 +50,31 @@ pub mod runner;
 pub mod shard;
 mod threshold;
 mod trace;
+pub mod warmup;
 mod world;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml_edit::{DocumentMut, Table, value};
 
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
-use assignment::Assignment;
-pub use axis::AxisValue;
+use crate::time::SimDuration;
+use assignment::{Assignment, Origin};
+pub use axis::{AxisValue, grid};
 use draft::Draft;
 pub use error::ExperimentError;
 use error::{Place, Report};
 use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
+pub use precision::Precision;
 pub use problem::nearest;
-pub use threshold::Threshold;
+pub use threshold::{Limits, Threshold};
 
 /// The experiment that runs when no file is named.
 pub const QUICKSTART: &str = include_str!("../experiments/quickstart.toml");
@@ -90,6 +97,17 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// The value of `--replications`.
     pub replications: Option<u32>,
+    /// The axis of `--search`, which no other override may replace.
+    pub search: Option<SearchAxis>,
+}
+
+/// An axis that the command line adds to arms, each with its own values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchAxis {
+    /// The path of the key that it sets.
+    pub path: String,
+    /// The arms with their values; those that are not there do not have the axis.
+    pub arms: Vec<(String, Vec<AxisValue>)>,
 }
 
 /// A quantity that varies from cell to cell.
@@ -114,7 +132,7 @@ pub struct Cell {
 }
 
 /// An experiment of which every cell is known to be right.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Experiment {
     plan: Plan,
     axes: Vec<Axis>,
@@ -123,8 +141,12 @@ pub struct Experiment {
     cells: Vec<Cell>,
     /// The file with the overrides of the command line, without what cells do not depend on.
     base: Table,
-    files: DataFiles,
+    files: Arc<DataFiles>,
     document: String,
+    /// What errors call the file, and the folder that it stands in.
+    place: (String, Option<PathBuf>),
+    /// Whether its runs are pilots.
+    is_pilot: bool,
 }
 
 impl Experiment {
@@ -173,13 +195,24 @@ impl Experiment {
             cells: cells(&plan.arms, &paths),
             axes: paths.iter().zip(columns).map(axis).collect(),
             document: document.to_string(),
-            files: DataFiles::new(folder, plan.data_folder.as_deref()),
+            place: (source.name.clone(), folder.map(Path::to_owned)),
+            files: Arc::new(DataFiles::new(folder, plan.data_folder.as_deref())),
+            is_pilot: false,
             plan,
             paths,
             base,
         };
         experiment.check_cells(&draft)?;
         Ok(experiment)
+    }
+
+    /// The same experiment with these `overrides`, and those that it was read with.
+    ///
+    /// # Errors
+    /// If it is no experiment then.
+    pub fn overridden(&self, overrides: &Overrides) -> Result<Self, ExperimentError> {
+        let (name, folder) = self.place.clone();
+        Self::parse_in(folder.as_deref(), Source { name, text: self.document.clone() }, overrides)
     }
 
     /// Its name, which a folder can have.
@@ -197,14 +230,30 @@ impl Experiment {
         self.plan.seed
     }
 
-    /// How often each cell is run.
+    /// How often each cell is run; at most so often if it is run for a precision.
     pub fn replications(&self) -> u32 {
         self.plan.replications
+    }
+
+    /// The precision that each cell is run for, if it is not run a fixed number of times.
+    pub fn precision(&self) -> Option<&Precision> {
+        self.plan.precision.as_ref()
     }
 
     /// The axes of all arms, in order of first appearance.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
+    }
+
+    /// The names of the arms, in order.
+    pub fn arms(&self) -> impl Iterator<Item = &str> {
+        self.plan.arms.iter().map(|arm| arm.name.as_str())
+    }
+
+    /// The position among [`Experiment::axes`] of the one that sets the key that `path` names.
+    pub fn axis_at(&self, path: &str) -> Option<usize> {
+        let path = NamePath::parse(path)?;
+        self.paths.iter().position(|own| *own == path)
     }
 
     /// The cells in order.
@@ -245,7 +294,31 @@ impl Experiment {
         let assignments = self.assignments(cell);
         let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
         let scenario = applied.and_then(|()| world::scenario(&root, &self.files));
-        scenario.expect("every cell was checked when the experiment was read")
+        let scenario = scenario.expect("every cell was checked when the experiment was read");
+        if self.is_pilot { warmup::undisturbed(scenario) } else { scenario }
+    }
+
+    /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.
+    pub fn finds_warmup(&self) -> bool {
+        self.plan.finds_warmup
+    }
+
+    /// The same experiment with a warm-up that was found. Its document still asks for one to be found.
+    #[must_use]
+    pub fn with_warmup(&self, length: SimDuration) -> Self {
+        let mut settled = self.clone();
+        let path = NamePath::parse("simulation.warmup").expect("a dotted key");
+        let assignment =
+            Assignment { path, value: length.to_string().into(), origin: Origin::Flag(String::new()) };
+        assignment.apply(&mut settled.base).expect("a warm-up stands there already");
+        settled.plan.finds_warmup = false;
+        settled
+    }
+
+    /// The experiment of its pilot runs: without warm-up, and without the faults and operations whose times the file gives.
+    #[must_use]
+    pub fn pilot(&self) -> Self {
+        Self { is_pilot: true, ..self.clone() }
     }
 
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.

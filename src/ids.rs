@@ -5,6 +5,7 @@
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::num::NonZeroU16;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Serialize};
@@ -18,16 +19,18 @@ pub trait Id: Copy + Eq + Ord + Hash + fmt::Debug {
 }
 
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+    ($($(#[$doc:meta])* $name:ident: $word:ty),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(u32);
+        pub struct $name($word);
 
         impl Id for $name {
+            #[inline]
             fn from_index(index: usize) -> Self {
-                Self(u32::try_from(index).expect("fewer than 2^32 of anything"))
+                Self(<$word>::try_from(index).expect("their number was limited when they were read"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }
@@ -37,17 +40,37 @@ macro_rules! ids {
 
 ids! {
     /// A zone of the region.
-    ZoneId,
+    ZoneId: u32,
     /// A place that clients send from: a zone of the region, or one outside it.
-    PlaceId,
+    PlaceId: u32,
     /// An instance group or network endpoint group.
-    GroupId,
-    /// One instance or endpoint that serves connections. Never a group.
-    BackendId,
+    GroupId: u32,
     /// A client group.
-    ClientId,
+    ClientId: u16,
     /// A connection that is under way.
-    FlowId,
+    FlowId: u32,
+}
+
+/// The most client groups that there can be.
+pub const MAX_CLIENT_GROUPS: usize = 1 << 16;
+
+/// One instance or endpoint that serves connections. Never a group.
+///
+/// Every connection holds one, or none: together they take two bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BackendId(NonZeroU16);
+
+impl Id for BackendId {
+    #[inline]
+    fn from_index(index: usize) -> Self {
+        let number = u16::try_from(index + 1).ok().and_then(NonZeroU16::new);
+        Self(number.expect("fewer than 2^16 backends"))
+    }
+    #[inline]
+    fn index(self) -> usize {
+        usize::from(self.0.get() - 1)
+    }
 }
 
 /// A vector indexed by one type of id.

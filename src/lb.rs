@@ -90,6 +90,19 @@ pub enum Verdict {
     Dropped,
 }
 
+impl Verdict {
+    /// Where it goes, and the outcome of the decision that led there.
+    #[inline]
+    pub fn selected(self) -> Option<(BackendId, Outcome)> {
+        match self {
+            Self::Tracked { backend, outcome } | Self::Selected { backend, outcome } => {
+                Some((backend, outcome))
+            }
+            Self::Dropped => None,
+        }
+    }
+}
+
 /// What the load balancer counted since the last [`LoadBalancer::restart_counters`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -116,6 +129,8 @@ pub struct LoadBalancer {
     table: ConnectionTable,
     /// The decision for each origin in the current state of health.
     decisions: Vec<Decision>,
+    /// What each of them comes to: the selector's number and the outcome, if it leads anywhere.
+    choices: Vec<Option<(usize, Outcome)>>,
     drops_everything: bool,
     /// Whether several changes are being made, after which it decides once.
     changing: bool,
@@ -146,6 +161,7 @@ impl LoadBalancer {
             roster,
             table: ConnectionTable::new(settings.tracking.idle_timeout),
             decisions: Vec::new(),
+            choices: Vec::new(),
             drops_everything: false,
             changing: false,
             serving: None,
@@ -246,12 +262,13 @@ impl LoadBalancer {
     /// Selects among the backends that a new connection may go to.
     #[inline]
     fn select(&mut self, packet: &Packet) -> Verdict {
-        let decision = self.decisions[origin_slot(packet.origin, self.roster.zones())];
+        let Some((selector, outcome)) = self.choices[origin_slot(packet.origin, self.roster.zones())] else {
+            return Verdict::Dropped;
+        };
         let fields = self.settings.session_affinity.fields(packet.class());
         let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
-        let chosen = decision.modified.and_then(|set| self.selectors.pick(&self.roster, set, hash));
-        match chosen {
-            Some(backend) => Verdict::Selected { backend, outcome: decision.outcome },
+        match self.selectors.pick(&self.roster, selector, hash) {
+            Some(backend) => Verdict::Selected { backend, outcome },
             None => Verdict::Dropped,
         }
     }
@@ -392,9 +409,13 @@ impl LoadBalancer {
 
     fn decide_anew(&mut self) {
         self.drops_everything = self.settings.policy.drops_everything();
-        let Self { roster, settings, decisions, .. } = self;
+        let Self { roster, settings, decisions, choices, .. } = self;
+        let zones = roster.zones();
         decisions.clear();
-        decisions.extend(origins(roster.zones()).map(|origin| decide(roster, &settings.policy, origin)));
+        decisions.extend(origins(zones).map(|origin| decide(roster, &settings.policy, origin)));
+        choices.clear();
+        let choice = |decision: &Decision| decision.modified.map(|set| (set.slot(zones), decision.outcome));
+        choices.extend(decisions.iter().map(choice));
     }
 
     /// Notices when the other role serves, and lets the old one's entries end (CTE-8).

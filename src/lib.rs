@@ -19,9 +19,9 @@
 //! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
-//! | [`experiment`] | the experiment file, its cells, their shards, and the runner |
+//! | [`experiment`] | the experiment file, its cells, their shards, how often each is run, the warm-up, and the runner |
 //! | [`validation`] | worlds of which theory gives the exact answer |
-//! | [`report`] | results: journal, CSV files, merged shards, comparisons, expectations, figures, charts, the page |
+//! | [`report`] | results: journal, CSV files, merged shards, comparisons, expectations, searches, figures, charts, the page |
 //! | [`cli`] | the command line |
 //!
 //! # Invariants

@@ -90,6 +90,17 @@ impl StreamKey {
     pub fn draws(self) -> SplitMix64 {
         SplitMix64::seed_from_u64(self.0)
     }
+
+    /// The generator of the `number`-th event below this key, for a few draws.
+    ///
+    /// Its states are those of a SplitMix64 stream of another odd step, so that one multiplication keeps apart what
+    /// [`child`](Self::child) would with two mixes: a connection asks this for every one of its draws.
+    #[inline]
+    pub fn draws_of(self, number: u64) -> SplitMix64 {
+        /// The reciprocal of the plastic number, as an odd 64-bit fraction.
+        const STEP: u64 = 0xC13F_A9A9_02A6_328F;
+        SplitMix64::seed_from_u64(self.0.wrapping_add(number.wrapping_mul(STEP)))
+    }
 }
 
 /// The generator of a long stream.
@@ -103,6 +114,14 @@ pub fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ (word >> 31)
+}
+
+/// Both halves of a product, of which every bit of `word` has a part: a hash in three instructions of what is random
+/// already, or counts up.
+#[inline]
+pub fn fold(word: u64) -> u64 {
+    let product = u128::from(word) * 0x9E37_79B9_7F4A_7C15;
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// A 64-bit hash of `bytes`, the same on every machine.
@@ -146,6 +165,30 @@ mod tests {
         let texts = ["", "a", "a\0", "aaaaaaaa", "aaaaaaaaa", "baaaaaaaa", "aaaaaaaab"];
         let hashes: BTreeSet<u64> = texts.iter().map(|text| hash_bytes(7, text.as_bytes())).collect();
         assert_eq!(hashes.len(), texts.len());
+    }
+
+    #[test]
+    fn draws_of_one_key_are_independent_of_each_other() {
+        // The first words of numbered draws, and the second ones, as uniform numbers: neither they nor their products
+        // with a neighbour's lean to any side.
+        const COUNT: u64 = 100_000;
+        let unit = |key: u64, number: u64, skip: usize| {
+            let mut draws = StreamKey(mix(key)).draws_of(number);
+            (0..skip).for_each(|_| _ = draws.next_u64());
+            open_unit(draws.next_u64()) - 0.5
+        };
+        // A uniform number has variance 1/12, a product of two 1/144; five standard deviations.
+        let limit = 5.0 * (COUNT as f64 / 144.0).sqrt();
+        for (neighbour_key, neighbour_number, skip) in
+            [(0, 1, 0), (0, 256, 0), (1, 0, 0), (0, 0, 1), (0, 1, 1)]
+        {
+            let covariance = |(key, number): (u64, u64)| {
+                unit(key, number, 0) * unit(key + neighbour_key, number + neighbour_number, skip)
+            };
+            let many_numbers: f64 = (0..COUNT).map(|number| covariance((7, number))).sum();
+            let many_keys: f64 = (0..COUNT).map(|key| covariance((key, 3))).sum();
+            assert!(many_numbers.abs() < limit && many_keys.abs() < limit, "{many_numbers} {many_keys}");
+        }
     }
 
     #[test]

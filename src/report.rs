@@ -17,5 +17,7 @@ pub mod policies;
 pub mod recommend;
 pub mod record;
 pub mod results;
+pub mod search;
 pub mod tables;
+pub mod thresholds;
 pub mod wording;

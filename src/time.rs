@@ -77,8 +77,9 @@ impl SimDuration {
 
     /// The nearest whole number of nanoseconds, within `ZERO..=MAX`.
     pub fn from_nanos_f64(nanos: f64) -> Self {
-        // A float-to-integer cast saturates, and takes NaN to zero.
-        Self(((nanos + 0.5) as u64).min(Self::MAX.0))
+        // A float-to-integer cast saturates, and takes NaN to zero. To a signed integer it is the cheaper one, and
+        // `MAX` is one.
+        Self((((nanos + 0.5) as i64).max(0) as u64).min(Self::MAX.0))
     }
 
     /// Whole nanoseconds.

@@ -5,6 +5,7 @@
 //! interval. A wide interval would cover anything, so that each check says how narrow it must be.
 
 mod cases;
+pub mod coverage;
 mod law;
 pub mod table;
 mod theory;

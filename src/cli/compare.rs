@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::console::Console;
 use super::table::cells_text;
-use super::{AnswerFormat, Status};
+use super::{AnswerFormat, Status, check_has_results};
 use crate::report::compare::records::records;
 use crate::report::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, Request, compare as compare_all};
 use crate::report::observed::Observed;
@@ -35,6 +35,7 @@ pub(super) struct CompareArgs {
 }
 
 pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Status> {
+    check_has_results(&args.folder)?;
     let observed = Observed::read(&args.folder)?;
     let request = Request { baseline: args.baseline.clone(), metrics: args.metric.clone() };
     let comparison = compare_all(&observed, &request)?;

@@ -43,12 +43,23 @@ impl Console {
         }
     }
 
+    /// Says something on standard error that even who wants quiet must see.
+    pub(super) fn insist(self, text: &str) {
+        say(text);
+    }
+
     /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.downcast_ref::<ExperimentError>() {
             Some(error) => say(&error.render(self.color)),
             None => self.warn(&format!("{error:#}")),
         }
+    }
+
+    /// Warns of something that is no error, unless quiet.
+    pub(super) fn caution(self, text: &str) {
+        let label = if self.color { "\u{1b}[1;33mwarning:\u{1b}[0m" } else { "warning:" };
+        self.note(&format!("{label} {text}"));
     }
 
     /// Says something that even who wants quiet must know.

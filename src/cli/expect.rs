@@ -15,6 +15,7 @@ use crate::report::expect::{Caveat, Expectation, Shares, caveats, expect as expe
 use crate::report::observed::QuestionError;
 use crate::report::record::{Record, csv_text};
 use crate::sim::scenario::Scenario;
+use crate::time::SimDuration;
 
 #[derive(Debug, Args)]
 pub(super) struct ExpectArgs {
@@ -31,6 +32,9 @@ pub(super) struct ExpectArgs {
     format: AnswerFormat,
 }
 
+/// A warm-up after which no world remembers how it began: ten years.
+const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
+
 /// What is expected of one cell.
 struct Expected<'a> {
     cell: &'a Cell,
@@ -40,8 +44,10 @@ struct Expected<'a> {
 }
 
 pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set.clone(), seed: None, replications: None };
+    let overrides = Overrides { set: args.overrides.set.clone(), ..Overrides::default() };
     let experiment = read_experiment(Some(&args.file), &overrides)?;
+    // A warm-up that is to be found is taken to be long enough.
+    let experiment = if experiment.finds_warmup() { experiment.with_warmup(LONG_WARMUP) } else { experiment };
     let wanted = |cell: &&Cell| args.arm.as_ref().is_none_or(|arm| *arm == cell.arm);
     if let Some(arm) = args.arm.as_deref().filter(|_| !experiment.cells().iter().any(|cell| wanted(&cell))) {
         let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();

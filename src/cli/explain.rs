@@ -44,7 +44,7 @@ pub(super) struct ExplainArgs {
 }
 
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set.clone(), seed: None, replications: None };
+    let overrides = Overrides { set: args.overrides.set.clone(), ..Overrides::default() };
     let experiment = read_experiment(Some(&args.file), &overrides)?;
     let explanations = explain_all(&experiment, args)?;
     let output = match args.format {

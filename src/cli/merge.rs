@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{ChartFormat, Status, UsageError};
+use super::{ChartFormat, Status, UsageError, check_is_folder};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::charts::draw_all;
 use crate::report::merge::{MergeError, Shards};
@@ -28,20 +28,22 @@ pub(super) struct MergeArgs {
 }
 
 pub(super) fn merge(args: &MergeArgs, console: &Console) -> anyhow::Result<Status> {
+    args.folders.iter().try_for_each(|folder| check_is_folder(folder))?;
     let shards = Shards::open(&args.folders).map_err(refused)?;
     let experiment = Experiment::read(&shards.experiment_file(), &Overrides::default())?;
-    shards.check(&experiment).map_err(refused)?;
+    let experiment = shards.settled(experiment).map_err(refused)?;
+    let whole = shards.check(&experiment).map_err(refused)?;
     let charts = || -> anyhow::Result<()> {
         if !args.no_charts {
             draw_all(&args.out, args.format.files(), |_| {})?;
         }
         Ok(())
     };
-    let summaries = shards.merge(&experiment, &args.out, charts).map_err(|error| match error.downcast() {
+    let merged = whole.merge(&experiment, &args.out, charts).map_err(|error| match error.downcast() {
         Ok(error) => refused(error),
         Err(error) => error,
     })?;
-    Ok(close(&experiment, &summaries, &args.out, console))
+    Ok(close(&experiment, &merged.summaries, &merged.manifest, &args.out, console))
 }
 
 /// Folders that were named wrongly are wrong usage.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::console::Console;
-use super::{ChartFormat, Status};
+use super::{ChartFormat, Status, check_has_results};
 use crate::report::charts::draw_all;
 use crate::report::results::missing_details;
 
@@ -20,6 +20,7 @@ pub(super) struct PlotArgs {
 }
 
 pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status> {
+    check_has_results(&args.folder)?;
     let charts = draw_all(&args.folder, args.format.files(), |path| {
         console.note(&format!("drew {}", path.display()));
     })?;

@@ -2,6 +2,8 @@
 
 mod text;
 
+pub(super) use text::check_text;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::console::Console;
-use super::{Status, TextFormat};
+use super::{Status, TextFormat, check_has_results};
 use crate::experiment::{Experiment, Overrides};
 use crate::report::compare::FAMILY_ERROR;
 use crate::report::observed::Observed;
@@ -39,6 +41,7 @@ pub(super) struct RecommendArgs {
 }
 
 pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Result<Status> {
+    check_has_results(&args.folder)?;
     let constraints = args.subject_to.iter().map(|text| text.parse::<Constraint>());
     let constraints = constraints.collect::<Result<Vec<_>, _>>()?;
     let request = Request { objective: args.objective.clone(), maximize: args.maximize, constraints };

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Status;
 use super::console::Console;
+use super::{Status, check_has_results};
 use crate::report::page;
 
 #[derive(Debug, Args)]
@@ -19,6 +19,7 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Status> {
+    check_has_results(&args.folder)?;
     let out = args.out.clone().unwrap_or_else(|| args.folder.join(page::NAME));
     page::write(&args.folder, &out)?;
     console.note(&format!("report in {}", out.display()));

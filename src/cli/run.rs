@@ -1,22 +1,30 @@
 //! `zonesim run`: simulates every run of an experiment, or of a shard of it, and writes its results folder.
 
 mod job;
+mod pilots;
+mod progress;
+mod search;
 mod shard;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{ChartFormat, OverrideArgs, Status, read_experiment, threads};
+use super::{ChartFormat, OverrideArgs, Status, UsageError, read_experiment, threads};
+use crate::experiment::agenda::Agenda;
 use crate::experiment::cost::expected_connections;
-use crate::experiment::runner::RunId;
+use crate::experiment::warmup::pilot_runs;
 use crate::experiment::{Experiment, Overrides};
+use crate::stats::SequentialRule;
 use job::{Job, Task};
+use pilots::settle;
+use search::{Search, SearchArgs};
 use shard::ShardArg;
 
 #[derive(Debug, Args)]
@@ -33,7 +41,7 @@ pub(super) struct RunArgs {
     /// Use another seed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Use another number of replications.
+    /// Use another number of replications; replaces a precision too.
     #[arg(long, value_name = "N")]
     replications: Option<u32>,
     #[command(flatten)]
@@ -48,6 +56,8 @@ pub(super) struct RunArgs {
     /// Finish a job that was interrupted: runs that it finished are not repeated.
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    search: SearchArgs,
     /// Write no charts.
     #[arg(long)]
     no_charts: bool,
@@ -57,14 +67,31 @@ pub(super) struct RunArgs {
 }
 
 pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set, seed: args.seed, replications: args.replications };
+    let overrides = Overrides {
+        set: args.overrides.set,
+        seed: args.seed,
+        replications: args.replications,
+        ..Overrides::default()
+    };
     let shard = args.shard.map(|shard| shard.resolve(|name| std::env::var(name).ok())).transpose()?;
     let experiment = Arc::new(read_experiment(args.file.as_ref(), &overrides)?);
     let name = shard.map_or_else(|| experiment.name().to_owned(), |shard| shard.folder(experiment.name()));
     let folder = args.out.unwrap_or_else(|| Path::new("results").join(name));
+    if args.search.is_asked() {
+        let search = Search::new(&experiment, &args.search)?;
+        if args.dry_run {
+            let (table, total) = search.plan();
+            console.data(&table)?;
+            console.note(&total);
+            return Ok(Status::Done);
+        }
+        let charts = (!args.no_charts).then(|| args.format.files());
+        let (folder, threads) = (folder.as_path(), threads(args.jobs)?);
+        return search.run(&search::Job { folder, resume: args.resume, threads, charts }, console);
+    }
     let task = Task { experiment: &experiment, shard, folder: &folder };
     if args.dry_run {
-        let (table, total) = plan(&experiment, &task.runs());
+        let (table, total) = plan(&experiment, &task.agenda());
         console.data(&table)?;
         console.note(&total);
         return Ok(Status::Done);
@@ -75,26 +102,31 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         console.note(&format!("{} is complete", folder.display()));
         return Ok(Status::Done);
     }
-    let mut job = Job::open(task, args.resume, console)?;
-    let runs = job.length();
     // More threads than runs would have nothing to do.
-    let jobs = jobs.min(runs).max(1);
-    let resumable = || {
-        format!(
-            "{} keeps the runs that are finished; the same command with --resume finishes the rest",
-            folder.display()
-        )
+    let jobs = jobs.min(usize::try_from(task.agenda().most_runs()).unwrap_or(jobs)).max(1);
+    let mut journal = task.open(args.resume, console)?;
+    let stop = stop_on_signal()?;
+    let stopped = || {
+        console.note(&format!("stopped: {}", resumable(&folder)));
+        Ok(Status::Interrupted)
     };
-    job.simulate(jobs, console).with_context(resumable)?;
+    // A shard without runs needs no warm-up.
+    let settled = match task.agenda().most_runs() {
+        0 => Some(Arc::clone(&experiment)),
+        _ => settle(&experiment, &mut journal, jobs, &stop, console)?,
+    };
+    let Some(experiment) = settled else { return stopped() };
+    let mut job = Job::begin(Task { experiment: &experiment, ..task }, journal)?;
+    job.simulate(jobs, &stop, console).with_context(|| resumable(&folder))?;
     let charts = (!args.no_charts && shard.is_none()).then(|| args.format.files());
-    let Some(summaries) = job.finish(jobs, charts).with_context(resumable)? else {
-        console.note(&format!("stopped: {}", resumable()));
-        return Ok(Status::Interrupted);
+    let Some((summaries, manifest)) = job.finish(jobs, charts).with_context(|| resumable(&folder))? else {
+        return stopped();
     };
     match shard {
-        None => Ok(close(&experiment, &summaries, &folder, console)),
+        None => Ok(close(&experiment, &summaries, &manifest, &folder, console)),
         Some(shard) => {
-            let folder = folder.display();
+            let (folder, runs) = (folder.display(), manifest.finished_runs);
+            manifest.warnings().iter().for_each(|line| console.caution(line));
             console.note(&format!(
                 "shard {shard}: runs: {runs}, results in {folder}; zonesim merge joins all shards"
             ));
@@ -103,8 +135,25 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     }
 }
 
-/// What `runs` would be: a table of cells, and the sum in words.
-fn plan(experiment: &Experiment, runs: &[RunId]) -> (String, String) {
+/// How a job that ends before it is done can be finished.
+fn resumable(folder: &Path) -> String {
+    format!(
+        "{} keeps the runs that are finished; the same command with --resume finishes the rest",
+        folder.display()
+    )
+}
+
+/// What is set once Ctrl-C is pressed.
+fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&stop);
+    ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed))
+        .context("can't listen for Ctrl-C")?;
+    Ok(stop)
+}
+
+/// What the runs of `agenda` would be, at most: a table of cells, and the sum in words.
+fn plan(experiment: &Experiment, agenda: &Agenda) -> (String, String) {
     let mut text = String::from("cell\tarm");
     for axis in experiment.axes() {
         text += &format!("\t{}", axis.column);
@@ -112,9 +161,8 @@ fn plan(experiment: &Experiment, runs: &[RunId]) -> (String, String) {
     text += "\texpected_connections\n";
     let mut total = Some(0.0);
     let shown = |count: Option<f64>| count.map_or("unknown".to_owned(), |count| format!("{count:.0}"));
-    let mut of_cell = vec![0_u32; experiment.cells().len()];
-    runs.iter().for_each(|run| of_cell[run.cell] += 1);
-    for (cell, count) in experiment.cells().iter().zip(of_cell) {
+    for cell in experiment.cells() {
+        let count = agenda.most_of(cell.index);
         text += &format!("{}\t{}", cell.index, cell.arm);
         for value in &cell.values {
             text += &format!("\t{}", value.as_ref().map(ToString::to_string).unwrap_or_default());
@@ -125,12 +173,20 @@ fn plan(experiment: &Experiment, runs: &[RunId]) -> (String, String) {
         text += &format!("\t{}\n", shown(connections));
     }
     let (cells, replications) = (experiment.cells().len(), experiment.replications());
-    (
-        text,
-        format!(
-            "cells: {cells}, replications: {replications}, runs: {}, expected connections: {}",
-            runs.len(),
-            shown(total)
+    let (runs, connections) = (agenda.most_runs(), shown(total));
+    let total = match experiment.precision() {
+        None => format!(
+            "cells: {cells}, replications: {replications}, runs: {runs}, expected connections: {connections}"
         ),
-    )
+        Some(precision) => format!(
+            "cells: {cells}, replications: {} to {replications}, until each has {precision}; runs: at most {runs}, \
+             expected connections: at most {connections}",
+            SequentialRule::FIRST
+        ),
+    };
+    let pilots = match experiment.finds_warmup() {
+        true => format!("; before them pilot runs that find the warm-up: {}", pilot_runs(experiment).len()),
+        false => String::new(),
+    };
+    (text, total + &pilots)
 }

@@ -47,6 +47,7 @@ impl Assignment {
 fn put(table: &mut dyn TableLike, path: &NamePath, depth: usize, value: &Value) -> Result<(), Problem> {
     let parts = path.parts();
     let key = &parts[depth];
+    replace_rival(table, &parts[..=depth]);
     let Some(next) = parts.get(depth + 1) else {
         write(table, key, value.clone());
         return Ok(());
@@ -90,6 +91,17 @@ fn put(table: &mut dyn TableLike, path: &NamePath, depth: usize, value: &Value) 
 fn holds_paths(parts: &[String]) -> bool {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     matches!(parts[..], ["sweep"] | ["arms", _, "set" | "sweep"])
+}
+
+/// Removes the key from `table` that can't stand beside the one at `parts`: who sets the one means it instead of the other.
+fn replace_rival(table: &mut dyn TableLike, parts: &[String]) {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let rival = match parts[..] {
+        ["simulation", "replications"] => "precision",
+        ["simulation", "precision"] => "replications",
+        _ => return,
+    };
+    table.remove(rival);
 }
 
 /// Writes `value` for `key`, in the layout of the old value if there is one.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
-use toml_edit::Value;
+use toml_edit::{InlineTable, Value};
 
 use super::decimal::Decimal;
 use super::node::Node;
@@ -119,6 +119,35 @@ pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValu
             Err(Problem::that(path.clone().member(index), what, "leave one of the two out"))
         }
     }
+}
+
+/// The values from `low` to at most `high` in steps of `step`, each a number or a duration as the command line has it.
+///
+/// # Errors
+/// If there are fewer than two, or more than an axis may have, or the three don't go together.
+pub fn grid(low: &str, high: &str, step: &str) -> Result<Vec<AxisValue>, String> {
+    let bound = |text: &str| match text.trim().parse() {
+        Ok(value @ (Value::Integer(_) | Value::Float(_))) => value,
+        _ => Value::from(text.trim()),
+    };
+    let keys = [("from", low), ("to", high), ("step", step)];
+    let table: InlineTable = keys.into_iter().map(|(key, text)| (key, bound(text))).collect();
+    let range = format!("the range {low}..{high} in steps of {step}");
+    let refuse = |problem: Problem| {
+        let help = problem.help.map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{range}{}{help}", problem.what)
+    };
+    let number =
+        |text: &str| AxisValue::listed(Node::of_value(&bound(text))).and_then(|value| value.number());
+    if number(low) >= number(high) && number(low).is_some() {
+        return Err(format!("{range} is empty; write LOW..HIGH with LOW below HIGH"));
+    }
+    let values =
+        axis_values(Node::of_value(&Value::InlineTable(table)), &KeyPath::default()).map_err(refuse)?;
+    if values.len() < 2 {
+        return Err(format!("{range} has one value only; write a smaller --resolution"));
+    }
+    Ok(values)
 }
 
 fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
@@ -265,6 +294,29 @@ mod tests {
             for value in &values {
                 assert_eq!(value.to_toml().to_string().trim_matches('"'), value.as_str(), "{axis}");
             }
+        }
+    }
+
+    #[test]
+    fn a_grid_is_as_exact_as_an_axis_and_says_what_it_cannot_be() {
+        let texts = |low, high, step| -> Vec<String> {
+            grid(low, high, step).unwrap().iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(texts("100", "300", "100"), ["100", "200", "300"]);
+        assert_eq!(texts("0.1", "0.35", "0.1"), ["0.1", "0.2", "0.3"]);
+        assert_eq!(texts("500ms", "1.5s", "500ms"), ["500ms", "1s", "1.5s"]);
+        for (low, high, step, part) in [
+            ("5", "1", "1", "LOW below HIGH"),
+            ("1", "1", "1", "LOW below HIGH"),
+            ("1", "2", "5", "one value only"),
+            ("1", "2", "0", "step other than 0"),
+            ("1", "2", "-1", "turn its sign"),
+            ("1", "2", "1s", "as durations, or all as numbers"),
+            ("a", "b", "c", "\"a\" is not a duration"),
+            ("1", "1000000", "1", "at most 10000"),
+        ] {
+            let error = grid(low, high, step).unwrap_err();
+            assert!(error.contains(part), "{low}..{high} by {step}: {error}");
         }
     }
 

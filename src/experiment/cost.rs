@@ -15,7 +15,7 @@ pub fn expected_connections(scenario: &Scenario) -> Option<f64> {
 
 /// The cost of a run of each cell: connections, or simulated seconds for all if a cell's connections are unknown. Never
 /// zero.
-fn costs(experiment: &Experiment) -> Vec<u64> {
+pub fn costs(experiment: &Experiment) -> Vec<u64> {
     let of_cell = |cell| {
         let scenario = experiment.scenario(cell);
         (expected_connections(&scenario), scenario.timing.window_end().as_secs_f64())

@@ -7,7 +7,7 @@ use super::error::{ExperimentError, Place, Report};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::Problem;
-use super::{Overrides, Source};
+use super::{AxisValue, Overrides, SearchAxis, Source};
 
 /// A file that is TOML, and what overrides it.
 pub(super) struct Draft<'a> {
@@ -36,7 +36,8 @@ impl<'a> Draft<'a> {
             })
         })?;
         let root = file.clone().into_mut();
-        Ok(Self { source, file, root, flags: flags(source, overrides)? })
+        let flags = flags(source, &file, overrides)?;
+        Ok(Self { source, file, root, flags })
     }
 
     /// The file with the overrides of the command line.
@@ -110,8 +111,30 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// The sweeps of each arm along `axis`; an experiment without arms has the one of all.
+fn axes<'a>(
+    axis: &'a SearchAxis,
+    path: &'a NamePath,
+    has_arms: bool,
+    flag: &'a str,
+) -> impl Iterator<Item = Assignment> + 'a {
+    axis.arms.iter().map(move |(arm, values)| {
+        let sweep = if has_arms { format!("arms.{}.sweep", dotted(&[arm])) } else { "sweep".to_owned() };
+        let place = format!("{sweep}.{}", dotted(&[dotted(path.parts())]));
+        Assignment {
+            path: NamePath::parse(&place).expect("quoted keys"),
+            value: Value::Array(values.iter().map(AxisValue::to_toml).collect()),
+            origin: Origin::Flag(flag.to_owned()),
+        }
+    })
+}
+
 /// The overrides of the command line as assignments.
-fn flags(source: &Source, overrides: &Overrides) -> Result<Vec<Assignment>, ExperimentError> {
+fn flags(
+    source: &Source,
+    file: &Document<&str>,
+    overrides: &Overrides,
+) -> Result<Vec<Assignment>, ExperimentError> {
     let refuse = |flag: &str, title: String, help: &str| {
         ExperimentError::new(Report {
             source: source.clone(),
@@ -149,6 +172,15 @@ fn flags(source: &Source, overrides: &Overrides) -> Result<Vec<Assignment>, Expe
     }
     if let Some(replications) = overrides.replications {
         simulation("replications", i64::from(replications), format!("--replications {replications}"));
+    }
+    if let Some(axis) = &overrides.search {
+        let flag = format!("--search {}", axis.path);
+        let Some(path) = NamePath::parse(&axis.path) else {
+            let help =
+                "write keys with dots between them, such as clients.web-a.arrivals.poisson.rate=100..4000";
+            return Err(refuse(&flag, format!("{:?} is not a path", axis.path), help));
+        };
+        flags.extend(axes(axis, &path, file.contains_key("arms"), &flag));
     }
     Ok(flags)
 }

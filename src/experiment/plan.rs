@@ -10,16 +10,17 @@ use super::bounded::Name;
 use super::charts::{self, WrittenChart};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
+use super::precision::{Precision, precision};
 use super::problem::{Problem, distinct, shown};
 use super::reader::read;
 use super::threshold::{Threshold, WrittenThreshold, thresholds};
-use super::world::{Simulation, check_keys};
+use super::world::{Simulation, Warmup, check_keys};
 
 /// The keys of the root that are about the whole experiment, and not about a cell.
 pub(super) const KEYS: [&str; 7] =
     ["name", "description", "data_folder", "arms", "sweep", "thresholds", "charts"];
 /// The keys that hold for the whole experiment, so that no arm and no axis can set them.
-const SHARED: [&[&str]; 10] = [
+const SHARED: [&[&str]; 11] = [
     &["name"],
     &["description"],
     &["data_folder"],
@@ -30,25 +31,30 @@ const SHARED: [&[&str]; 10] = [
     &["simulation"],
     &["simulation", "seed"],
     &["simulation", "replications"],
+    &["simulation", "precision"],
 ];
 /// The most runs of one experiment.
 const RUNS_MAX: u128 = 1_000_000;
 
 /// Everything that cells have in common.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub name: String,
     pub description: String,
     pub data_folder: Option<String>,
     pub seed: u64,
+    /// The most, if there is a precision.
     pub replications: u32,
+    pub precision: Option<Precision>,
+    /// Whether pilot runs find the warm-up.
+    pub finds_warmup: bool,
     /// At least one.
     pub arms: Vec<Arm>,
     pub thresholds: Vec<Threshold>,
 }
 
 /// One of the alternatives that an experiment compares.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Arm {
     pub name: String,
     pub set: Vec<Assignment>,
@@ -126,12 +132,17 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     let written: Written = read(node, &KeyPath::default())?;
     let arms = arms(node)?;
     charts::check(&written.charts, &arms)?;
+    let (replications, precision) = repetition(&written.simulation)?;
+    let finds_warmup = written.simulation.warmup == Warmup::Auto;
+    arms.iter().try_for_each(|arm| check_warmup(arm, finds_warmup))?;
     let plan = Plan {
         name: written.name.0,
         description: written.description,
         data_folder: written.data_folder,
         seed: written.simulation.seed,
-        replications: written.simulation.replications.get(),
+        replications,
+        precision,
+        finds_warmup,
         thresholds: thresholds(written.thresholds, &arms)?,
         arms,
     };
@@ -144,6 +155,42 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
         return Err(Problem::that(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}")));
     }
     Ok(plan)
+}
+
+/// How often each cell is run, at most, and for which precision.
+fn repetition(simulation: &Simulation) -> Result<(u32, Option<Precision>), Problem> {
+    let path = KeyPath::to("simulation").key("precision");
+    match (simulation.replications, &simulation.precision) {
+        (Some(_), Some(_)) => {
+            let what = "stands beside `replications`, which says the same in another way";
+            Err(Problem { at_key: true, ..Problem::that(path, what, "keep one of the two") })
+        }
+        (replications, None) => Ok((replications.unwrap_or(Simulation::REPLICATIONS).get(), None)),
+        (None, Some(written)) => {
+            let precision = precision(written, &path)?;
+            Ok((precision.max_replications, Some(precision)))
+        }
+    }
+}
+
+/// Checks that `arm` has the same warm-up as all others if pilot runs find it, and lets none be found for itself.
+fn check_warmup(arm: &Arm, finds_warmup: bool) -> Result<(), Problem> {
+    let own = |axis: &ArmAxis| axis.values.iter().map(|value| axis.assignment(value)).collect::<Vec<_>>();
+    let assignments = arm.set.iter().cloned().chain(arm.axes.iter().flat_map(own));
+    for assignment in assignments.filter(|assignment| assignment.path.parts() == ["simulation", "warmup"]) {
+        let Origin::File(place) = assignment.origin else { continue };
+        let (what, help) = match assignment.value.as_str() {
+            Some(Warmup::AUTO) => {
+                ("can't be \"auto\" for some cells", "set it in [simulation], for all cells alike")
+            }
+            _ if finds_warmup => {
+                ("stands beside `warmup = \"auto\"`, which finds one for all cells", "keep one of the two")
+            }
+            _ => continue,
+        };
+        return Err(Problem::that(place, what, help));
+    }
+    Ok(())
 }
 
 impl Arm {
@@ -271,7 +318,14 @@ fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath,
         let Some(name) = name else {
             return refuse("is not a path", "write keys with dots between them, such as \"server.workers\"");
         };
-        if SHARED.iter().any(|shared| *shared == name.parts()) {
+        // What stands below one of these tables belongs to it; of [simulation] some keys may differ.
+        let is_shared = |shared: &&[&str]| {
+            let whole = *shared == name.parts();
+            whole
+                || (shared.len() > 1
+                    && name.parts().get(..shared.len()).is_some_and(|begin| *shared == begin))
+        };
+        if SHARED.iter().any(is_shared) {
             return refuse("holds for the whole experiment", "set it outside of arms and sweeps");
         }
         if entries.iter().any(|(other, ..)| *other == name) {

@@ -94,15 +94,31 @@ impl From<Shard> for String {
 /// The runs of each of `count` shards, in order: the longest run that is left always goes to the shard that has the
 /// least to do.
 pub fn divide(experiment: &Experiment, count: u32) -> Vec<Vec<RunId>> {
+    share(longest_first(experiment, all_runs(experiment)), count)
+}
+
+/// Gives each of `runs` with their costs to the one of `count` shards that has the least to do.
+fn share(runs: Vec<(RunId, u64)>, count: u32) -> Vec<Vec<RunId>> {
     let mut shards = vec![Vec::new(); count as usize];
     let mut by_load: BTreeSet<(u64, usize)> = (0..shards.len()).map(|shard| (0, shard)).collect();
-    for (run, cost) in longest_first(experiment, all_runs(experiment)) {
+    for (run, cost) in runs {
         let (load, shard) = by_load.pop_first().expect("there is a shard");
         shards[shard].push(run);
         by_load.insert((load.saturating_add(cost), shard));
     }
     shards.iter_mut().for_each(|runs| runs.sort_unstable());
     shards
+}
+
+/// The cells of a shard in order, of an experiment whose cells are not divided; of the whole experiment without one.
+///
+/// A cell that is run for a precision stays whole: how many runs it has is known to who has all of them. The cell with
+/// the longest runs always goes to the shard that has the least to do, as far as one run of each tells.
+pub fn cells_of(experiment: &Experiment, shard: Option<Shard>) -> Vec<usize> {
+    let cells = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
+    let Some(shard) = shard else { return cells.map(|run| run.cell).collect() };
+    let own = share(longest_first(experiment, cells.collect()), shard.count());
+    own[shard.number() as usize - 1].iter().map(|run| run.cell).collect()
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@ mod mutations;
 mod operations;
 mod overrides;
 mod pools;
+mod precision;
 mod refusals;
 mod rendered;
+mod warmup;
 
 use super::{Experiment, ExperimentError, Overrides, Source};
 use crate::ids::BackendId;

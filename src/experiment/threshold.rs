@@ -1,7 +1,5 @@
 //! Thresholds: what a metric's mean over replications must keep to.
 
-use std::fmt;
-
 use serde::Deserialize;
 
 use super::Cell;
@@ -17,6 +15,13 @@ pub struct Threshold {
     pub metric: &'static Metric,
     /// The arm whose cells are judged; every cell if absent.
     pub arm: Option<String>,
+    /// What passes.
+    pub limits: Limits,
+}
+
+/// From where to where a mean passes; both ends do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
     /// The least that passes.
     pub min: Option<f64>,
     /// The most that passes.
@@ -28,23 +33,13 @@ impl Threshold {
     pub fn applies_to(&self, cell: &Cell) -> bool {
         self.arm.as_ref().is_none_or(|arm| *arm == cell.arm)
     }
-
-    /// Whether a cell with this mean passes. One without a mean does not: nothing was measured.
-    pub fn holds(&self, mean: Option<f64>) -> bool {
-        let within = |mean| self.min.is_none_or(|min| min <= mean) && self.max.is_none_or(|max| mean <= max);
-        mean.is_some_and(within)
-    }
 }
 
-impl fmt::Display for Threshold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.metric.name)?;
-        match (self.min, self.max) {
-            (Some(min), Some(max)) => write!(f, " from {min} to {max}"),
-            (Some(min), None) => write!(f, " at least {min}"),
-            (None, Some(max)) => write!(f, " at most {max}"),
-            (None, None) => Ok(()),
-        }
+impl Limits {
+    /// Whether `mean` passes. Where there is none nothing was measured, and that does not pass.
+    pub fn hold(self, mean: Option<f64>) -> bool {
+        let within = |mean| self.min.is_none_or(|min| min <= mean) && self.max.is_none_or(|max| mean <= max);
+        mean.is_some_and(within)
     }
 }
 
@@ -88,7 +83,7 @@ fn threshold(written: WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<T
             let found = Metric::find(&metric);
             let metric =
                 found.ok_or_else(|| Problem::unknown_name(at("metric"), &metric, "metrics", names))?;
-            Ok(Threshold { metric, arm, min, max })
+            Ok(Threshold { metric, arm, limits: Limits { min, max } })
         }
     }
 }

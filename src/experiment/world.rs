@@ -44,7 +44,7 @@ pub(super) use network::Network;
 use operations::{History, WrittenOperation};
 use semantics::Semantics;
 use target_pools::{ForwardingRule, TargetPool};
-pub(super) use timing::Simulation;
+pub(super) use timing::{Simulation, Warmup};
 
 /// The tables of the file that a cell depends on. [`plan::Plan`] holds the others.
 #[derive(Debug, Deserialize)]

@@ -69,6 +69,17 @@ impl BackendSet {
         (place * Role::COUNT + self.role as usize) * 2 + usize::from(self.healthy_only)
     }
 
+    /// Whether only healthy backends are members of the set with this number.
+    pub(super) fn is_healthy_slot(slot: usize) -> bool {
+        slot % 2 == 1
+    }
+
+    /// The zone of the set with this number, if it is of one.
+    pub(super) fn zone_of_slot(slot: usize, zones: usize) -> Option<ZoneId> {
+        let place = slot / (Role::COUNT * 2);
+        (place < zones).then(|| ZoneId::from_index(place))
+    }
+
     /// How many sets there are over `zones` zones.
     pub(super) fn slots(zones: usize) -> usize {
         (zones + 1) * Role::COUNT * 2
@@ -108,6 +119,8 @@ pub struct Roster {
     members: IdVec<BackendId, Member>,
     zones: usize,
     sizes: Vec<usize>,
+    /// How many backends each zone ever has, configured or not.
+    populations: Vec<usize>,
 }
 
 /// The sets that a change took a backend out of, and those that it brought it into.
@@ -135,7 +148,9 @@ impl Roster {
     pub fn of(zones: usize, members: IdVec<BackendId, Member>) -> Self {
         let mut sizes = vec![0; BackendSet::slots(zones)];
         members.iter().flat_map(Member::sets).for_each(|set| sizes[set.slot(zones)] += 1);
-        Self { members, zones, sizes }
+        let mut populations = vec![0; zones];
+        members.iter().for_each(|member| populations[member.backend.zone.index()] += 1);
+        Self { members, zones, sizes, populations }
     }
 
     /// Every backend, whether configured now or not.
@@ -163,6 +178,11 @@ impl Roster {
     #[inline]
     pub fn is_healthy(&self, backend: BackendId) -> bool {
         self.members[backend].healthy
+    }
+
+    /// How many backends `zone`, or the whole region, ever has, configured or not.
+    pub(super) fn population(&self, zone: Option<ZoneId>) -> usize {
+        zone.map_or(self.members.len(), |zone| self.populations[zone.index()])
     }
 
     /// How many members `set` has. Constant time.

@@ -1,10 +1,11 @@
 //! The connection tracking table (rules CTE-1, 2, 3, 5, 7): which backend a connection was sent to.
 //!
-//! Open addressing with linear probing, 16 bytes a slot. An entry dies when nothing has matched it for the idle
-//! timeout, which costs no timer and no scan: its slot is used again by an insertion that passes it, and when
-//! the table is full one pass over it, in place and in order, drops the dead ones. Live entries are counted by
-//! epochs of 1/128 to 1/256 of the timeout: the end of an epoch subtracts those last seen in an epoch that is
-//! dead by now. Lookups compare exact times: an entry is dead at `last + timeout`.
+//! Open addressing with linear probing, 16 bytes a slot, in segments that grow one by one, so that the old slots of
+//! only one of them are in memory beside its new ones. An entry dies when nothing has matched it for the idle timeout,
+//! which costs no timer and no scan: its slot is used again by an insertion that passes it, and when its segment is
+//! full one pass over that, in place and in order, drops the dead ones. Live entries are counted by epochs of 1/128 to
+//! 1/256 of the timeout: the end of an epoch subtracts those last seen in an epoch that is dead by now. Lookups compare
+//! exact times: an entry is dead at `last + timeout`.
 
 use prefetch_index::prefetch_index;
 
@@ -12,7 +13,7 @@ use super::affinity::Fields;
 use super::packet::{Endpoint, FiveTuple};
 use super::zonal_affinity::Outcome;
 use crate::ids::{BackendId, Id};
-use crate::random::mix;
+use crate::random::fold;
 use crate::time::{SimDuration, SimTime};
 
 /// The most backends that an entry can tell apart.
@@ -24,7 +25,8 @@ const OUTCOME_BITS: u32 = 4;
 const TIME_BITS: u32 = 64 - BACKEND_BITS - OUTCOME_BITS;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 
-const MIN_SLOTS: usize = 64;
+const SEGMENT_BITS: u32 = 6;
+const MIN_SLOTS: usize = 16;
 /// Epochs that the ring of counts holds: more than an entry can live through.
 const EPOCHS: usize = 512;
 
@@ -38,10 +40,27 @@ impl TrackingKey {
     /// The number of fields that do not tell protocols apart.
     const ANY_PROTOCOL: u64 = 14;
 
-    /// Where the search for it begins, in a table of `slots` slots.
+    #[inline]
+    fn hash(self) -> Hash {
+        Hash(fold(self.0))
+    }
+}
+
+/// What decides where a key belongs.
+#[derive(Clone, Copy)]
+struct Hash(u64);
+
+impl Hash {
+    /// The number of its segment.
+    #[inline]
+    fn segment(self) -> usize {
+        (self.0 >> (u64::BITS - SEGMENT_BITS)) as usize
+    }
+
+    /// Where the search for it begins, in a segment of `slots` slots.
     #[inline]
     fn home(self, slots: usize) -> usize {
-        ((u128::from(mix(self.0)) * slots as u128) >> 64) as usize
+        ((u128::from(self.0 << SEGMENT_BITS) * slots as u128) >> 64) as usize
     }
 }
 
@@ -52,6 +71,12 @@ struct Destinations(Vec<Endpoint>);
 impl Destinations {
     #[inline]
     fn number(&mut self, destination: Endpoint) -> u64 {
+        if self.0.first() == Some(&destination) { 0 } else { self.later_number(destination) }
+    }
+
+    /// The same for any but the first, which is the only one of most load balancers.
+    #[inline(never)]
+    fn later_number(&mut self, destination: Endpoint) -> u64 {
         let known = self.0.iter().position(|other| *other == destination);
         let number = known.unwrap_or_else(|| {
             self.0.push(destination);
@@ -86,8 +111,15 @@ impl Slot {
         Self { key, stamp: tag << TIME_BITS | last.as_nanos() & TIME_MASK }
     }
 
+    #[inline]
     fn is_empty(self) -> bool {
         self.key == TrackingKey::NONE
+    }
+
+    /// Notes a packet at time `now`.
+    #[inline]
+    fn touch(&mut self, now: SimTime) {
+        self.stamp = self.stamp & !TIME_MASK | now.as_nanos() & TIME_MASK;
     }
 
     fn entry(self) -> Entry {
@@ -102,25 +134,34 @@ impl Slot {
     }
 }
 
-/// The table.
+/// A part of the table.
 #[derive(Clone, Debug)]
-pub(super) struct ConnectionTable {
+struct Segment {
     slots: Vec<Slot>,
     /// Slots in use, by dead entries too.
     stored: usize,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub(super) struct ConnectionTable {
+    segments: Vec<Segment>,
+    /// How many slots they have.
+    slots: usize,
     timeout: SimDuration,
     destinations: Destinations,
     epochs: Epochs,
-    /// When dead entries were dropped last.
+    /// When dead entries were dropped last everywhere.
     last_pass: SimTime,
 }
 
 impl ConnectionTable {
     /// An empty table whose entries live `timeout` beyond their last packet.
     pub(super) fn new(timeout: SimDuration) -> Self {
+        let segment = Segment { slots: vec![Slot::EMPTY; MIN_SLOTS], stored: 0 };
         Self {
-            slots: vec![Slot::EMPTY; MIN_SLOTS],
-            stored: 0,
+            segments: vec![segment; 1 << SEGMENT_BITS],
+            slots: MIN_SLOTS << SEGMENT_BITS,
             timeout,
             destinations: Destinations::default(),
             epochs: Epochs::new(timeout),
@@ -140,27 +181,31 @@ impl ConnectionTable {
     /// Whether the table is too large for a processor's cache, so that fetching ahead pays.
     #[inline]
     pub(super) fn is_large(&self) -> bool {
-        self.slots.len() * size_of::<Slot>() > 1 << 20
+        self.slots * size_of::<Slot>() > 1 << 20
     }
 
     /// Asks the processor to fetch the slot where the search for `key` begins.
     #[inline]
     pub(super) fn prefetch(&self, key: TrackingKey) {
-        prefetch_index(&self.slots, key.home(self.slots.len()));
+        let hash = key.hash();
+        let slots = &self.segments[hash.segment()].slots;
+        prefetch_index(slots, hash.home(slots.len()));
     }
 
     /// What `key`'s live entry says, if there is one; its idle time starts anew.
     #[inline]
     pub(super) fn lookup(&mut self, now: SimTime, key: TrackingKey) -> Option<Entry> {
         self.advance(now);
-        let position = self.find(key).ok()?;
-        let slot = self.slots[position];
+        let hash = key.hash();
+        let segment = &mut self.segments[hash.segment()];
+        let position = segment.find(key, hash).ok()?;
+        let slot = &mut segment.slots[position];
         let age = slot.age(now);
         if age >= self.timeout {
             return None;
         }
+        slot.touch(now);
         let entry = slot.entry();
-        self.slots[position] = Slot::new(key, entry, now);
         self.epochs.moved(now, age);
         Some(entry)
     }
@@ -168,15 +213,13 @@ impl ConnectionTable {
     /// Removes every entry whose backend does not pass `keep`.
     pub(super) fn retain(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
         self.advance(now);
-        self.rebuild(now, keep);
+        self.pass(now, keep);
     }
 
     /// Removes every entry, and lets new ones live `timeout` beyond their last packet.
     pub(super) fn reset(&mut self, now: SimTime, timeout: SimDuration) {
         let peak = self.epochs.peak;
-        self.slots.fill(Slot::EMPTY);
-        self.stored = 0;
-        self.last_pass = now;
+        self.clear(now);
         self.timeout = timeout;
         self.epochs = Epochs { peak, ..Epochs::new(timeout) };
         self.epochs.end(now);
@@ -186,28 +229,31 @@ impl ConnectionTable {
     #[inline]
     pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, entry: Entry) {
         self.advance(now);
-        if (self.stored + 1) * 5 > self.slots.len() * 4 {
-            self.make_room(now);
+        let hash = key.hash();
+        if self.segments[hash.segment()].is_full() {
+            self.make_room(now, hash.segment());
         }
-        let mut position = key.home(self.slots.len());
+        let segment = &mut self.segments[hash.segment()];
+        let oldest = self.epochs.oldest(now);
+        let mut position = hash.home(segment.slots.len());
         let mut dead = None;
         let position = loop {
-            let slot = self.slots[position];
+            let slot = segment.slots[position];
             if slot.is_empty() {
-                self.stored += usize::from(dead.is_none());
-                self.epochs.added(now);
+                segment.stored += usize::from(dead.is_none());
+                self.epochs.added();
                 break dead.unwrap_or(position);
             }
             if slot.key == key {
                 self.epochs.moved(now, slot.age(now));
                 break position;
             }
-            if dead.is_none() && self.epochs.is_over(slot.age(now), now) {
+            if slot.age(now) > oldest && dead.is_none() {
                 dead = Some(position);
             }
-            position = self.next(position);
+            position = segment.next(position);
         };
-        self.slots[position] = Slot::new(key, entry, now);
+        segment.slots[position] = Slot::new(key, entry, now);
     }
 
     /// The most live entries at one time since [`restart_peak`](Self::restart_peak). Entries that die idle are
@@ -222,27 +268,6 @@ impl ConnectionTable {
         self.epochs.peak = self.epochs.live;
     }
 
-    /// The slot that holds `key`, or else the one where it belongs.
-    #[inline]
-    fn find(&self, key: TrackingKey) -> Result<usize, usize> {
-        let mut position = key.home(self.slots.len());
-        loop {
-            let slot = self.slots[position];
-            if slot.key == key {
-                return Ok(position);
-            }
-            if slot.is_empty() {
-                return Err(position);
-            }
-            position = self.next(position);
-        }
-    }
-
-    #[inline]
-    fn next(&self, position: usize) -> usize {
-        if position + 1 == self.slots.len() { 0 } else { position + 1 }
-    }
-
     #[inline]
     fn advance(&mut self, now: SimTime) {
         if now >= self.epochs.next_end {
@@ -254,45 +279,96 @@ impl ConnectionTable {
     fn end_epochs(&mut self, now: SimTime) {
         if self.epochs.end(now) >= EPOCHS as u64 / 2 {
             // Nothing came for longer than an entry lives.
-            self.slots.fill(Slot::EMPTY);
-            self.stored = 0;
-            self.last_pass = now;
+            self.clear(now);
         } else if (now.since(self.last_pass) + self.timeout).as_nanos()
             > TIME_MASK / 2 + self.timeout.as_nanos() / 2
         {
             // Before the stored time of an entry that died right after the last pass wraps.
-            self.rebuild(now, |_| true);
+            self.pass(now, |_| true);
         }
     }
 
-    /// Drops dead entries if they are many, or else adds half as many slots again.
-    #[cold]
-    fn make_room(&mut self, now: SimTime) {
-        if self.epochs.live as usize <= self.stored - self.stored / 4 {
-            return self.rebuild(now, |_| true);
+    /// Forgets every entry.
+    fn clear(&mut self, now: SimTime) {
+        for segment in &mut self.segments {
+            segment.slots.fill(Slot::EMPTY);
+            segment.stored = 0;
         }
-        let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 2];
+        self.last_pass = now;
+    }
+
+    /// Drops dead entries, and those that do not pass `keep`, everywhere.
+    fn pass(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
+        for segment in &mut self.segments {
+            segment.rebuild(now, &mut self.epochs, &keep);
+        }
+        self.last_pass = now;
+    }
+
+    /// Drops a segment's dead entries if they are many, or else, or if they were few here, gives it a fifth more slots.
+    #[cold]
+    fn make_room(&mut self, now: SimTime, number: usize) {
+        let segment = &mut self.segments[number];
+        // As many live here as anywhere: keys are spread evenly over all slots.
+        let live = self.epochs.live as usize * segment.slots.len() / self.slots;
+        let many_are_dead = live <= segment.stored * 3 / 4;
+        self.slots -= segment.slots.len();
+        if many_are_dead {
+            segment.rebuild(now, &mut self.epochs, &|_| true);
+        }
+        if segment.stored * 10 > segment.slots.len() * 7 {
+            segment.grow(now, &self.epochs);
+        }
+        self.slots += segment.slots.len();
+    }
+}
+
+impl Segment {
+    /// Whether one more entry would make searches long.
+    #[inline]
+    fn is_full(&self) -> bool {
+        (self.stored + 1) * 5 > self.slots.len() * 4
+    }
+
+    /// The slot that holds `key`, or else the one where it belongs.
+    #[inline]
+    fn find(&self, key: TrackingKey, hash: Hash) -> Result<usize, usize> {
+        let home = hash.home(self.slots.len());
+        let (front, back) = self.slots.split_at(home);
+        let ends_search = |slot: &Slot| slot.key == key || slot.is_empty();
+        let position = match back.iter().position(ends_search) {
+            Some(places) => home + places,
+            None => front.iter().position(ends_search).expect("a segment is never full"),
+        };
+        if self.slots[position].key == key { Ok(position) } else { Err(position) }
+    }
+
+    #[inline]
+    fn next(&self, position: usize) -> usize {
+        if position + 1 == self.slots.len() { 0 } else { position + 1 }
+    }
+
+    fn grow(&mut self, now: SimTime, epochs: &Epochs) {
+        let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 5];
         let old = std::mem::replace(&mut self.slots, bigger);
         self.stored = 0;
-        self.last_pass = now;
-        // The order of slots is that of the keys' hashes, so both tables are walked from front to back.
-        old.into_iter().for_each(|slot| self.put_back(now, slot));
+        // The order of slots is that of the keys' hashes, so both are walked from front to back.
+        old.into_iter().for_each(|slot| self.put_back(now, slot, epochs));
     }
 
     /// One pass in place: takes every entry out and puts those that live and pass `keep` back, nearer to their homes. It
     /// begins behind an empty slot, so that nothing is put back into a slot that is still to be visited.
     #[cold]
-    fn rebuild(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
+    fn rebuild(&mut self, now: SimTime, epochs: &mut Epochs, keep: &impl Fn(BackendId) -> bool) {
         self.stored = 0;
-        self.last_pass = now;
-        let start = self.slots.iter().position(|slot| slot.is_empty()).expect("the table is never full");
+        let start = self.slots.iter().position(|slot| slot.is_empty()).expect("a segment is never full");
         let mut position = self.next(start);
         while position != start {
             let slot = std::mem::replace(&mut self.slots[position], Slot::EMPTY);
             if slot.is_empty() || keep(slot.entry().backend) {
-                self.put_back(now, slot);
+                self.put_back(now, slot, epochs);
             } else {
-                self.epochs.removed(now, slot.age(now));
+                epochs.removed(now, slot.age(now));
             }
             position = self.next(position);
         }
@@ -300,9 +376,9 @@ impl ConnectionTable {
 
     /// Puts a slot's entry back, if it is one that is counted.
     #[inline]
-    fn put_back(&mut self, now: SimTime, slot: Slot) {
-        if !slot.is_empty() && !self.epochs.is_over(slot.age(now), now) {
-            let position = self.find(slot.key).expect_err("keys are unique");
+    fn put_back(&mut self, now: SimTime, slot: Slot, epochs: &Epochs) {
+        if !slot.is_empty() && !epochs.is_over(slot.age(now), now) {
+            let position = self.find(slot.key, slot.key.hash()).expect_err("keys are unique");
             self.slots[position] = slot;
             self.stored += 1;
         }
@@ -342,9 +418,8 @@ impl Epochs {
     }
 
     #[inline]
-    fn added(&mut self, now: SimTime) {
-        let epoch = self.of(now);
-        *self.count(epoch) += 1;
+    fn added(&mut self) {
+        *self.count(self.current) += 1;
         self.live += 1;
         self.peak = self.peak.max(self.live);
     }
@@ -358,14 +433,23 @@ impl Epochs {
     /// Whether an entry whose last packet was `age` ago is counted no more.
     #[inline]
     fn is_over(&self, age: SimDuration, now: SimTime) -> bool {
-        self.before(age, now) + self.lifetime < self.current
+        age > self.oldest(now)
+    }
+
+    /// The longest time since its last packet of an entry that is counted.
+    #[inline]
+    fn oldest(&self, now: SimTime) -> SimDuration {
+        let first_counted = self.current.saturating_sub(self.lifetime) << self.shift;
+        SimDuration::from_nanos(now.as_nanos() - first_counted)
     }
 
     /// An entry whose last packet was `age` ago got a packet.
     #[inline]
     fn moved(&mut self, now: SimTime, age: SimDuration) {
-        self.removed(now, age);
-        self.added(now);
+        if self.before(age, now) != self.current {
+            self.removed(now, age);
+            self.added();
+        }
     }
 
     /// An entry whose last packet was `age` ago is gone.
@@ -430,8 +514,9 @@ mod tests {
             table.insert(at(second as f64), TrackingKey(second << 4), to(0));
         }
         assert!((600..=610).contains(&table.peak()), "{}", table.peak());
-        // The table grows only while at most a quarter of what it stores is dead.
-        assert!(table.slots.len() < 1600, "{} slots", table.slots.len());
+        // A segment grows only while few of its entries are dead: here it has about ten, and twice as many slots.
+        let slots: usize = table.segments.iter().map(|segment| segment.slots.len()).sum();
+        assert!(slots == table.slots && slots < 2400, "{slots} slots");
     }
 
     #[test]
@@ -441,7 +526,7 @@ mod tests {
         // 2^46 ns: the stored time has wrapped to where it was.
         let wrapped = SimTime::from_nanos(1 << TIME_BITS);
         assert_eq!(table.lookup(wrapped, TrackingKey(5)), None);
-        assert_eq!(table.stored, 0);
+        assert!(table.segments.iter().all(|segment| segment.stored == 0));
         assert_eq!(table.epochs.live, 0);
     }
 

@@ -52,16 +52,11 @@ impl Protocol {
     }
 
     /// The number of the protocol in the IP header.
+    #[inline]
     pub fn number(self) -> u8 {
-        match self {
-            Self::Tcp => 6,
-            Self::Udp => 17,
-            Self::Sctp => 132,
-            Self::Esp => 50,
-            Self::Ah => 51,
-            Self::Gre => 47,
-            Self::Icmp => 1,
-        }
+        // In the order of the variants: a table costs every packet less than branches do.
+        const NUMBERS: [u8; Protocol::ALL.len()] = [6, 17, 132, 50, 51, 47, 1];
+        NUMBERS[self as usize]
     }
 }
 

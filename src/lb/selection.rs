@@ -2,17 +2,21 @@
 
 mod maglev;
 mod rendezvous;
+mod sequence;
 
 use super::backend::{BackendSet, Moves, Roster};
-use crate::ids::{BackendId, IdVec};
+use crate::ids::{BackendId, Id, IdVec};
+use crate::random::hash_bytes;
 use maglev::{Candidate, Maglev};
 pub use maglev::{NotATableSize, TableSize};
 use rendezvous::Rendezvous;
+use sequence::Sequence;
 
 /// The hash function that selects (HASH-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectionHash {
-    /// Rendezvous hashing: internal load balancers.
+    /// Rendezvous hashing: internal load balancers. Where more than 32 backends can be in a set, a key looks for one of
+    /// equal weight along a sequence of its own, which has the same properties but does not score all of them.
     Rendezvous,
     /// Maglev with a table of this size: external load balancers.
     Maglev(TableSize),
@@ -25,13 +29,25 @@ pub(super) struct Selectors {
     hash: SelectionHash,
     /// The weight of each backend in sets of healthy ones; others weigh the same (O15).
     weights: IdVec<BackendId, f64>,
+    seats: IdVec<BackendId, Seats>,
     by_set: Vec<Selector>,
+}
+
+/// The most backends that rendezvous hashing scores for every key.
+const FEW: usize = 32;
+
+/// A backend's place among all that can be in a set with it, in an order that only their names decide.
+#[derive(Clone, Copy, Debug)]
+struct Seats {
+    everywhere: usize,
+    in_zone: usize,
 }
 
 /// The members of one set.
 #[derive(Clone, Debug)]
 enum Selector {
     Rendezvous(Rendezvous),
+    Sequence(Sequence),
     /// The table is made when it is first needed, and made anew after a change.
     Maglev {
         members: Vec<BackendId>,
@@ -42,15 +58,12 @@ enum Selector {
 impl Selectors {
     pub(super) fn new(roster: &Roster, hash: SelectionHash) -> Self {
         let zones = roster.zones();
-        let empty = match hash {
-            SelectionHash::Rendezvous => Selector::Rendezvous(Rendezvous::default()),
-            SelectionHash::Maglev(_) => Selector::Maglev { members: Vec::new(), table: None },
-        };
         let mut selectors = Self {
             zones,
             hash,
             weights: roster.all().iter().map(|_| 1.0).collect(),
-            by_set: vec![empty; BackendSet::slots(zones)],
+            seats: seats(roster),
+            by_set: (0..BackendSet::slots(zones)).map(|slot| empty(roster, hash, slot)).collect(),
         };
         selectors.fill(roster);
         selectors
@@ -59,7 +72,8 @@ impl Selectors {
     /// Moves `id` out of and into sets.
     pub(super) fn apply(&mut self, roster: &Roster, id: BackendId, moves: &Moves) {
         for set in &moves.left {
-            self.by_set[set.slot(self.zones)].remove(id);
+            let seat = self.seats[id].of(*set);
+            self.by_set[set.slot(self.zones)].remove(id, seat);
         }
         for set in &moves.joined {
             self.join(roster, id, *set);
@@ -76,21 +90,21 @@ impl Selectors {
         self.fill(roster);
     }
 
-    /// The member of `set` that the connection with selection hash `hash` goes to; `None` if it is empty.
+    /// The member of the set with number `slot` that the connection with selection hash `hash` goes to; `None` if it is
+    /// empty.
     #[inline]
-    pub(super) fn pick(&mut self, roster: &Roster, set: BackendSet, hash: u64) -> Option<BackendId> {
-        match &mut self.by_set[set.slot(self.zones)] {
+    pub(super) fn pick(&mut self, roster: &Roster, slot: usize, hash: u64) -> Option<BackendId> {
+        match &mut self.by_set[slot] {
             Selector::Rendezvous(rendezvous) => rendezvous.pick(hash),
-            Selector::Maglev { members, table } => {
+            Selector::Sequence(sequence) => sequence.pick(hash),
+            Selector::Maglev { table: Some(table), .. } => table.pick(hash),
+            Selector::Maglev { members, table: table @ None } => {
                 let SelectionHash::Maglev(size) = self.hash else {
                     unreachable!("selectors are of one kind")
                 };
                 let weights = &self.weights;
-                let table = table.get_or_insert_with(|| {
-                    let weight = |id| if set.healthy_only { weights[id] } else { 1.0 };
-                    make_table(roster, size, members, weight)
-                });
-                table.pick(hash)
+                let weight = |id| if BackendSet::is_healthy_slot(slot) { weights[id] } else { 1.0 };
+                table.insert(make_table(roster, size, members, weight)).pick(hash)
             }
         }
     }
@@ -109,6 +123,10 @@ impl Selectors {
         let weight = if set.healthy_only { self.weights[id] } else { 1.0 };
         match &mut self.by_set[set.slot(self.zones)] {
             Selector::Rendezvous(rendezvous) => rendezvous.add(id, roster.name(id), weight),
+            Selector::Sequence(sequence) => {
+                let seats = roster.population(set.zone);
+                sequence.add(id, self.seats[id].of(set), seats, roster.name(id), weight);
+            }
             Selector::Maglev { members, table } => {
                 members.push(id);
                 *table = None;
@@ -118,6 +136,7 @@ impl Selectors {
 }
 
 /// The table of `members`. Where all weigh nothing, all weigh the same (WGT-2).
+#[cold]
 fn make_table(
     roster: &Roster,
     size: TableSize,
@@ -137,10 +156,43 @@ fn make_table(
     Maglev::new(size, &candidates)
 }
 
+impl Seats {
+    /// Its seat among the backends that can be in `set`.
+    fn of(self, set: BackendSet) -> usize {
+        if set.zone.is_some() { self.in_zone } else { self.everywhere }
+    }
+}
+
+/// The seats of all backends, in order of their names' hashes.
+fn seats(roster: &Roster) -> IdVec<BackendId, Seats> {
+    let mut order: Vec<BackendId> = roster.all().ids().collect();
+    order.sort_by_cached_key(|id| (hash_bytes(0, roster.name(*id).as_bytes()), *id));
+    let mut seats: IdVec<BackendId, Seats> =
+        roster.all().iter().map(|_| Seats { everywhere: 0, in_zone: 0 }).collect();
+    let mut taken = vec![0; roster.zones()];
+    for (everywhere, id) in order.into_iter().enumerate() {
+        let in_zone = &mut taken[roster.member(id).backend.zone.index()];
+        seats[id] = Seats { everywhere, in_zone: *in_zone };
+        *in_zone += 1;
+    }
+    seats
+}
+
+/// The selector of an empty set.
+fn empty(roster: &Roster, hash: SelectionHash, slot: usize) -> Selector {
+    let zone = BackendSet::zone_of_slot(slot, roster.zones());
+    match hash {
+        SelectionHash::Maglev(_) => Selector::Maglev { members: Vec::new(), table: None },
+        SelectionHash::Rendezvous if roster.population(zone) > FEW => Selector::Sequence(Sequence::default()),
+        SelectionHash::Rendezvous => Selector::Rendezvous(Rendezvous::default()),
+    }
+}
+
 impl Selector {
-    fn remove(&mut self, id: BackendId) {
+    fn remove(&mut self, id: BackendId, seat: usize) {
         match self {
             Self::Rendezvous(rendezvous) => rendezvous.remove(id),
+            Self::Sequence(sequence) => sequence.remove(id, seat),
             Self::Maglev { members, table } => {
                 members.retain(|member| *member != id);
                 *table = None;
@@ -151,6 +203,7 @@ impl Selector {
     fn clear(&mut self) {
         match self {
             Self::Rendezvous(rendezvous) => *rendezvous = Rendezvous::default(),
+            Self::Sequence(sequence) => *sequence = Sequence::default(),
             Self::Maglev { members, table } => {
                 members.clear();
                 *table = None;

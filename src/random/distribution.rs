@@ -16,7 +16,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use error::DistributionError;
-use law::{Law, finite, positive};
+use law::{Law, OtherLaw, finite, positive};
 use points::Points;
 pub use points::PointsError;
 pub use quantity::{Bytes, Count, Quantity};
@@ -108,6 +108,15 @@ impl<Q: Quantity> Distribution<Q> {
         self.mean
     }
 
+    /// What every draw gives, if they all give the same.
+    #[inline]
+    pub fn constant_value(&self) -> Option<Q> {
+        match self.law {
+            Law::Constant(value) => Some(Q::from_draw(value)),
+            _ => None,
+        }
+    }
+
     /// A draw.
     #[inline]
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Q {
@@ -134,7 +143,7 @@ impl<Q: Quantity> Distribution<Q> {
             Form::Geometric { mean } => law::geometric(*mean)?,
             Form::Empirical { file, points: Some(points) } => {
                 let (curve, mean) = points.curve::<Q>(file.as_deref())?;
-                (Law::Empirical(curve), mean)
+                (Law::Other(OtherLaw::Empirical(curve)), mean)
             }
             Form::Empirical { file: Some(file), points: None } => {
                 return Err(DistributionError::Unread(file.clone()));

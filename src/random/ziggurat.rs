@@ -62,45 +62,49 @@ pub fn open_unit(word: u64) -> f64 {
 #[inline]
 pub fn exponential<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     let ziggurat = &*EXPONENTIAL;
-    loop {
-        let word = rng.next_u64();
-        let layer = (word & 0xFF) as usize;
-        let x = open_unit(word) * ziggurat.x[layer];
-        if x < ziggurat.x[layer + 1] {
-            return x;
-        }
-        if layer == 0 {
-            return EXPONENTIAL_TAIL - libm::log(open_unit(rng.next_u64()));
-        }
-        if in_wedge(ziggurat, layer, x, exponential_density, rng) {
-            return x;
-        }
+    let word = rng.next_u64();
+    let layer = (word & 0xFF) as usize;
+    let x = open_unit(word) * ziggurat.x[layer];
+    if x < ziggurat.x[layer + 1] { x } else { exponential_beyond(ziggurat, layer, x, rng) }
+}
+
+/// The rest of an exponential draw that `x` in `layer` does not decide: one in a hundred.
+#[cold]
+fn exponential_beyond<R: Rng + ?Sized>(ziggurat: &Ziggurat, layer: usize, x: f64, rng: &mut R) -> f64 {
+    if layer == 0 {
+        return EXPONENTIAL_TAIL - libm::log(open_unit(rng.next_u64()));
     }
+    if in_wedge(ziggurat, layer, x, exponential_density, rng) {
+        return x;
+    }
+    exponential(rng)
 }
 
 /// A draw from the normal distribution of mean 0 and variance 1.
 #[inline]
 pub fn normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     let ziggurat = &*NORMAL;
-    loop {
-        let word = rng.next_u64();
-        let layer = (word & 0xFF) as usize;
-        // Uniform on (-1, 1).
-        let unit = f64::from_bits((word >> 12) | 0x4000_0000_0000_0000) - 3.0;
-        let x = unit * ziggurat.x[layer];
-        if x.abs() < ziggurat.x[layer + 1] {
-            return x;
-        }
-        if layer == 0 {
-            return normal_tail(unit, rng);
-        }
-        if in_wedge(ziggurat, layer, x, normal_density, rng) {
-            return x;
-        }
-    }
+    let word = rng.next_u64();
+    let layer = (word & 0xFF) as usize;
+    // Uniform on (-1, 1).
+    let unit = f64::from_bits((word >> 12) | 0x4000_0000_0000_0000) - 3.0;
+    let x = unit * ziggurat.x[layer];
+    if x.abs() < ziggurat.x[layer + 1] { x } else { normal_beyond(ziggurat, layer, unit, rng) }
 }
 
+/// The rest of a normal draw that `unit` in `layer` does not decide: one in a hundred and fifty.
 #[cold]
+fn normal_beyond<R: Rng + ?Sized>(ziggurat: &Ziggurat, layer: usize, unit: f64, rng: &mut R) -> f64 {
+    if layer == 0 {
+        return normal_tail(unit, rng);
+    }
+    let x = unit * ziggurat.x[layer];
+    if in_wedge(ziggurat, layer, x, normal_density, rng) {
+        return x;
+    }
+    normal(rng)
+}
+
 fn in_wedge<R: Rng + ?Sized>(
     ziggurat: &Ziggurat,
     layer: usize,

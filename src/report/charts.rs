@@ -20,6 +20,7 @@ mod cells;
 mod metric;
 mod palette;
 mod requested;
+mod steps;
 mod versus;
 mod zones;
 
@@ -29,8 +30,10 @@ use std::path::{Path, PathBuf};
 
 use super::draw::Format;
 use super::figure::Figure;
+use super::observed::QuestionError;
 use super::results::Results;
 use super::results::error::ResultsError;
+use super::results::setup;
 pub(super) use cells::spread;
 
 /// One kind of chart.
@@ -64,6 +67,9 @@ pub enum ChartsError {
     /// The results folder can't be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
+    /// A chart is asked for that can't be drawn.
+    #[error(transparent)]
+    Request(#[from] QuestionError),
     /// A chart can't be written.
     #[error("can't write {}", path.display())]
     Write {
@@ -111,6 +117,26 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
     usual.into_iter().chain(requested).collect()
 }
 
+/// Checks that the charts that the experiment of the folder `dir` asks for can be drawn from its `results`: its file may
+/// have been edited since it was run.
+///
+/// # Errors
+/// If one of them names what is not there.
+pub fn check_requests(dir: &Path, results: &Results) -> Result<(), QuestionError> {
+    let file = dir.join("experiment.toml");
+    for (index, request) in results.setup.charts.iter().enumerate() {
+        requested::check(results, request).map_err(|(key, QuestionError(problem))| {
+            let line = setup::line_of(&file, "charts", index, key).map(|line| format!(", line {line}"));
+            QuestionError(format!(
+                "{}{}: charts.{index}.{key}: {problem}",
+                file.display(),
+                line.unwrap_or_default()
+            ))
+        })?;
+    }
+    Ok(())
+}
+
 /// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling
 /// `on_chart` of each as it is done.
 pub fn draw_all(
@@ -119,6 +145,7 @@ pub fn draw_all(
     mut on_chart: impl FnMut(&Path),
 ) -> Result<Vec<PathBuf>, ChartsError> {
     let results = Results::read(results_dir)?;
+    check_requests(results_dir, &results)?;
     let dir = results_dir.join("charts");
     let failed = |path: &Path| {
         let path = path.to_owned();

@@ -94,6 +94,7 @@ mod tests {
     use crate::report::charts;
     use crate::report::figure::style::Color;
     use crate::report::results::sample::Sample;
+    use crate::report::results::setup::Setup;
 
     /// The pixels of a PNG file and its size.
     fn decoded(bytes: &[u8]) -> (Vec<Color>, u32, u32) {
@@ -116,6 +117,23 @@ mod tests {
             let paper = pixels.iter().filter(|pixel| **pixel == Color::WHITE).count();
             assert!(paper * 2 > pixels.len(), "{stem}: mostly paper");
         }
+    }
+
+    #[test]
+    fn a_fault_that_another_covers_is_seen() {
+        let mut results = Sample::one_cell().results();
+        let fault = |at, kind| format!("[[faults]]\nat = \"{at}m\"\nduration = \"6m\"\nkind = \"{kind}\"\n");
+        let text = fault(8, "silent") + &fault(8, "refuse") + &fault(20, "silent");
+        results.setup.faults = toml_edit::de::from_str::<Setup>(&text).unwrap().faults;
+        let figures = charts::figures(&results);
+        let (_, figure) = figures.iter().find(|(stem, _)| stem == "timeline").unwrap();
+        let spans: Vec<_> = figure.panels[0].marks.iter().filter_map(|mark| mark.as_span()).collect();
+        let (pixels, ..) = decoded(&png(figure));
+        let count = |color: Color| pixels.iter().filter(|pixel| **pixel == color).count();
+        let (silent, refuse) = (count(spans[0].color), count(spans[1].color));
+        assert_ne!(spans[0].color, spans[1].color);
+        // One of the two silent faults is half covered, and half of the other one's stripes are left.
+        assert!(refuse > 20_000 && silent > 2 * refuse, "{silent} and {refuse} pixels");
     }
 
     #[test]

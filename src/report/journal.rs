@@ -1,9 +1,12 @@
 //! The journal of a job: every finished run, durable as soon as it is finished.
 //!
-//! One JSON object a line: first what the job is, then a run each, in the order in which they finished. The CSV files are
+//! One JSON object a line: first what the job is, then the warm-up if it was found, then a run each, in the order in
+//! which they finished. The CSV files are
 //! written from it in the order of runs, so a job that was interrupted can be finished to the same bytes, and the
 //! shards of a job can be merged. In memory stands only where each run is. A line that was cut short by a crash is
 //! dropped.
+
+mod line;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -17,7 +20,9 @@ use super::manifest::JobCounts;
 use crate::experiment::Experiment;
 use crate::experiment::runner::RunId;
 use crate::experiment::shard::Shard;
+use crate::experiment::warmup::FoundWarmup;
 use crate::sim::outcome::Outcome;
+use line::{Glance, Record, WarmupLine};
 
 /// The journal's name in a results folder.
 const NAME: &str = ".zonesim-journal";
@@ -67,6 +72,8 @@ pub enum Part {
     Shard(Shard),
     /// All, and other jobs simulate them.
     Merged,
+    /// Those that a search comes to ask for, numbered in the order in which it does; of this question.
+    Search(u64),
 }
 
 /// What a journal is about.
@@ -102,6 +109,8 @@ pub struct Journal {
     file: File,
     /// Where the line of each run begins, and how long it is.
     lines: BTreeMap<RunId, (u64, usize)>,
+    /// The warm-up that pilot runs found, if they have.
+    warmup: Option<FoundWarmup>,
     /// How long the file is.
     length: u64,
     counts: JobCounts,
@@ -193,9 +202,17 @@ impl Journal {
         };
         #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
         let last_sync = Instant::now();
-        let (lines, counts) = (BTreeMap::new(), JobCounts::default());
-        let sync_interval = SYNC_INTERVAL;
-        Ok(Self { path, file, lines, length: 0, counts, last_sync, sync_interval, is_synced: true })
+        Ok(Self {
+            path,
+            file,
+            lines: BTreeMap::new(),
+            warmup: None,
+            length: 0,
+            counts: JobCounts::default(),
+            last_sync,
+            sync_interval: SYNC_INTERVAL,
+            is_synced: true,
+        })
     }
 
     /// Empties the file and writes its first line.
@@ -218,14 +235,20 @@ impl Journal {
         let Some(length) = read(&mut reader, &mut line)? else { return Ok(Loaded::Nothing) };
         let Ok(header) = serde_json::from_slice(&line) else { return Ok(Loaded::Other) };
         let (mut lines, mut counts, mut end) = (BTreeMap::new(), JobCounts::default(), length as u64);
+        let mut found = None;
         while let Some(length) = read(&mut reader, &mut line)? {
-            let Ok(Glance { cell, replication, outcome }) = serde_json::from_slice(&line) else { break };
-            if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
-                counts.add(outcome.events, outcome.opened);
+            if let Ok(Glance { cell, replication, outcome }) = serde_json::from_slice(&line) {
+                if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
+                    counts.add(outcome.events, outcome.opened);
+                }
+            } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(&line) {
+                found = Some(warmup);
+            } else {
+                break;
             }
             end += length as u64;
         }
-        (self.lines, self.counts, self.length) = (lines, counts, end);
+        (self.lines, self.warmup, self.counts, self.length) = (lines, found, counts, end);
         Ok(Loaded::Header(header))
     }
 
@@ -237,6 +260,21 @@ impl Journal {
     /// Whether `run` is in it.
     pub fn has(&self, run: RunId) -> bool {
         self.lines.contains_key(&run)
+    }
+
+    /// The warm-up that pilot runs found, if they have.
+    pub fn warmup(&self) -> Option<FoundWarmup> {
+        self.warmup
+    }
+
+    /// Keeps the warm-up that pilot runs found.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JournalError> {
+        self.append(&WarmupLine { warmup })?;
+        self.warmup = Some(warmup);
+        self.sync()
     }
 
     /// The counts of all runs in it.
@@ -341,25 +379,6 @@ enum Loaded {
     Nothing,
     /// It is of another version, or of something else.
     Other,
-}
-
-#[derive(Deserialize)]
-struct Record {
-    outcome: Outcome,
-}
-
-/// What must be known of a line before its turn comes.
-#[derive(Deserialize)]
-struct Glance {
-    cell: usize,
-    replication: u32,
-    outcome: Counted,
-}
-
-#[derive(Deserialize)]
-struct Counted {
-    events: u64,
-    opened: u64,
 }
 
 /// Whether `file` is the one at `path`.

@@ -1,5 +1,7 @@
 //! `manifest.json`: what made a results folder. The only file with times of the real clock.
 
+mod entries;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -8,9 +10,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::journal::experiment_hash;
-use super::tables::WriteError;
+use super::tables::{CellSummary, WriteError};
 use crate::experiment::Experiment;
+use crate::experiment::agenda::Agenda;
 use crate::experiment::shard::Shard;
+use crate::experiment::warmup::FoundWarmup;
+pub use entries::{NotReached, PrecisionEntry, ShortWarmup, WarmupEntry};
 
 /// The manifest's name in a results folder.
 pub const NAME: &str = "manifest.json";
@@ -31,9 +36,18 @@ pub struct Manifest {
     pub shard: Option<Shard>,
     /// How many cells it has.
     pub cells: usize,
-    /// Replications of each cell.
+    /// Replications of each cell; the most of any cell if they are run for a precision.
     pub replications: u32,
-    /// Runs that are finished: cells times replications if a job that is no shard is complete.
+    /// The precision that cells are run for, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionEntry>,
+    /// The warm-up that pilot runs found, if they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<WarmupEntry>,
+    /// The cells whose measured runs still show their beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub short_warmup: Vec<ShortWarmup>,
+    /// Runs that are finished: all of them if the job is complete.
     pub finished_runs: u64,
     /// Whether every run of the job is finished.
     pub complete: bool,
@@ -90,11 +104,13 @@ impl JobCounts {
 
 /// A job that has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct EndedJob {
+pub struct EndedJob<'a> {
     /// The shard that it was, if it was one.
     pub shard: Option<Shard>,
-    /// How many runs it had.
-    pub runs: usize,
+    /// Its runs.
+    pub agenda: &'a Agenda,
+    /// The warm-up that its pilot runs found, if it had any.
+    pub warmup: Option<FoundWarmup>,
     /// Threads that simulated.
     pub jobs: usize,
     /// How long it took.
@@ -106,11 +122,12 @@ pub struct EndedJob {
 }
 
 impl Manifest {
-    /// The manifest of a job that has ended.
-    pub fn new(experiment: &Experiment, job: &EndedJob) -> Self {
+    /// The manifest of a job that has ended, and whose cells came to `summaries`.
+    pub fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
+        let short = summaries.iter().filter_map(|summary| ShortWarmup::of(experiment, summary));
         let seconds = job.wall_time.as_secs_f64();
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        let replications = experiment.replications();
+        let most = job.agenda.standings().map(|standing| standing.replications).max();
         Self {
             zonesim: env!("CARGO_PKG_VERSION").to_owned(),
             experiment: experiment.name().to_owned(),
@@ -118,9 +135,12 @@ impl Manifest {
             seed: experiment.seed(),
             shard: job.shard,
             cells: experiment.cells().len(),
-            replications,
+            replications: most.unwrap_or(experiment.replications()),
+            precision: PrecisionEntry::of(experiment, job.agenda),
+            warmup: job.warmup.map(|found| WarmupEntry::of(experiment, &found)),
+            short_warmup: short.collect(),
             finished_runs: job.total.runs,
-            complete: job.total.runs == job.runs as u64,
+            complete: job.total.runs == job.agenda.runs().len() as u64,
             events: job.total.events,
             connections: job.total.connections,
             jobs: job.jobs,
@@ -128,6 +148,11 @@ impl Manifest {
             events_per_s: rate(job.fresh.events),
             connections_per_s: rate(job.fresh.connections),
         }
+    }
+
+    /// What whoever reads the results must know: a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        entries::warnings(&self.short_warmup, self.precision.as_ref())
     }
 
     /// The manifest in `folder`, if there is a readable one.

@@ -12,8 +12,10 @@ use super::journal::{Header, Journal, JournalError, Part};
 use super::manifest::{EndedJob, JobCounts, Manifest, write_file};
 use super::tables::{CellSummary, Tables, WriteError};
 use crate::experiment::Experiment;
-use crate::experiment::runner::{RunId, all_runs};
-use crate::experiment::shard::{Shard, divide};
+use crate::experiment::agenda::Agenda;
+use crate::experiment::runner::RunId;
+use crate::experiment::shard::Shard;
+use crate::sim::metric::Run;
 
 /// Why shards can't be merged.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +73,7 @@ impl Shards {
                     Part::Shard(shard) => {
                         parts.push(Opened { folder: folder.clone(), header, shard, journal });
                     }
-                    Part::Whole | Part::Merged => {
+                    Part::Whole | Part::Merged | Part::Search(_) => {
                         problems.push(format!("{place} holds a whole job, no shard"));
                     }
                 },
@@ -95,19 +97,48 @@ impl Shards {
         self.parts[0].folder.join("experiment.toml")
     }
 
+    /// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that.
+    ///
+    /// # Errors
+    /// If none of them has found it, or they differ: they were not run by the same version.
+    pub fn settled(&self, experiment: Experiment) -> Result<Experiment, MergeError> {
+        if !experiment.finds_warmup() {
+            return Ok(experiment);
+        }
+        let mut found = self.parts.iter().filter_map(|part| Some((part, part.journal.warmup()?)));
+        let Some((first, warmup)) = found.next() else {
+            let problem = "no shard has found the warm-up yet; run them again with --resume";
+            return Err(MergeError::Unfit(vec![problem.to_owned()]));
+        };
+        if let Some((other, differing)) = found.find(|(_, other)| *other != warmup) {
+            let problem = format!(
+                "the pilots of {} found a warm-up of {}, but those of {} one of {}",
+                other.folder.display(),
+                differing.length,
+                first.folder.display(),
+                warmup.length
+            );
+            return Err(MergeError::Unfit(vec![problem]));
+        }
+        Ok(experiment.with_warmup(warmup.length))
+    }
+
     /// Checks that they are of `experiment`, and that every run of theirs is finished.
     ///
     /// # Errors
-    /// If they are not.
-    pub fn check(&self, experiment: &Experiment) -> Result<(), MergeError> {
+    /// If they are not, or a file can't be read.
+    pub fn check(mut self, experiment: &Experiment) -> Result<WholeJob, MergeError> {
         let first = &self.parts[0];
         if first.header != Header::new(experiment, first.header.part) {
             let file = self.experiment_file();
             let problem = format!("{} or a data file has changed since its shard was run", file.display());
             return Err(MergeError::Unfit(vec![problem]));
         }
-        let mut problems = Vec::new();
-        for (part, runs) in self.parts.iter().zip(divide(experiment, first.shard.count())) {
+        let (mut problems, mut agendas) = (Vec::new(), Vec::new());
+        for part in &mut self.parts {
+            let mut agenda = Agenda::new(experiment, Some(part.shard));
+            agenda.catch_up(experiment, |run| part.journal.outcome(run))?;
+            let runs = agenda.runs();
             let finished = runs.iter().filter(|run| part.journal.has(**run)).count();
             if finished < runs.len() {
                 problems.push(format!(
@@ -117,10 +148,22 @@ impl Shards {
                     runs.len()
                 ));
             }
+            agendas.push(agenda);
         }
-        if problems.is_empty() { Ok(()) } else { Err(MergeError::Unfit(problems)) }
+        let parts = self.parts;
+        if problems.is_empty() { Ok(WholeJob { parts, agendas }) } else { Err(MergeError::Unfit(problems)) }
     }
+}
 
+/// All shards of an experiment, with every run of theirs.
+#[derive(Debug)]
+pub struct WholeJob {
+    parts: Vec<Opened>,
+    /// The runs of each.
+    agendas: Vec<Agenda>,
+}
+
+impl WholeJob {
     /// Writes the results folder `out`, to which `complete` adds what is made of its files; gives the summaries of
     /// cells. A merge that was stopped may be done again; nothing else is overwritten.
     ///
@@ -131,36 +174,38 @@ impl Shards {
         experiment: &Experiment,
         out: &Path,
         complete: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Vec<CellSummary>, E> {
+    ) -> Result<Merged, E> {
         let journal = claim(experiment, out)?;
         let mut tables = Tables::create(out, experiment).map_err(MergeError::from)?;
         let document = experiment.document_in(out);
         write_file(out, "experiment.toml", &document).map_err(MergeError::from)?;
-        for (run, part) in self.owners(experiment) {
+        for (run, part) in self.owners() {
             let outcome = self.parts[part].journal.outcome(run).map_err(MergeError::from)?;
             let outcome = outcome.expect("every run was checked to be there");
             let cell = &experiment.cells()[run.cell];
-            let scenario = experiment.scenario(cell);
-            tables.add(cell, run.replication, &scenario, &outcome).map_err(MergeError::from)?;
+            let (scenario, latency) = (experiment.scenario(cell), outcome.latency_overall());
+            let found = Run { scenario: &scenario, outcome: &outcome, latency: &latency };
+            tables.add(cell, run.replication, &found).map_err(MergeError::from)?;
         }
         let summaries = tables.finish().map_err(MergeError::from)?;
-        self.manifest(experiment).write(out).map_err(MergeError::from)?;
+        let manifest = self.manifest(experiment, &summaries);
+        manifest.write(out).map_err(MergeError::from)?;
         complete()?;
         journal.remove().map_err(MergeError::from)?;
-        Ok(summaries)
+        Ok(Merged { summaries, manifest })
     }
 
     /// Every run in order, and which shard has it.
-    fn owners(&self, experiment: &Experiment) -> Vec<(RunId, usize)> {
-        let divided = divide(experiment, self.parts[0].shard.count()).into_iter().enumerate();
+    fn owners(&self) -> Vec<(RunId, usize)> {
+        let agendas = self.agendas.iter().enumerate();
         let mut owners: Vec<(RunId, usize)> =
-            divided.flat_map(|(part, runs)| runs.into_iter().map(move |run| (run, part))).collect();
+            agendas.flat_map(|(part, agenda)| agenda.runs().iter().map(move |run| (*run, part))).collect();
         owners.sort_unstable();
         owners
     }
 
     /// The manifest of all: as long as the longest shard took, on the threads of all.
-    fn manifest(&self, experiment: &Experiment) -> Manifest {
+    fn manifest(&self, experiment: &Experiment, summaries: &[CellSummary]) -> Manifest {
         let mut total = JobCounts::default();
         self.parts.iter().for_each(|part| total += part.journal.counts());
         let manifests: Vec<Manifest> =
@@ -168,9 +213,20 @@ impl Shards {
         let seconds = manifests.iter().map(|manifest| manifest.wall_time_s).fold(0.0, f64::max);
         let wall_time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
-        let runs = all_runs(experiment).len();
-        Manifest::new(experiment, &EndedJob { shard: None, runs, jobs, wall_time, total, fresh: total })
+        let agenda = &Agenda::joined(&self.agendas);
+        let warmup = self.parts.iter().find_map(|part| part.journal.warmup());
+        let ended = EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total };
+        Manifest::new(experiment, &ended, summaries)
     }
+}
+
+/// What a results folder holds that was made of shards.
+#[derive(Debug)]
+pub struct Merged {
+    /// Each cell's metrics.
+    pub summaries: Vec<CellSummary>,
+    /// Its manifest.
+    pub manifest: Manifest,
 }
 
 /// What is wrong with a shard by itself.

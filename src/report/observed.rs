@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use super::results::error::ResultsError;
 use super::results::{Cell, Results};
 use crate::experiment::nearest;
-use crate::stats::{Paired, Sample};
+use crate::stats::{Observation, Paired, Sample};
 
 /// A folder that can't be asked, because what is in it is not whole.
 #[derive(Debug, thiserror::Error)]
@@ -67,13 +67,6 @@ pub struct Observed {
     zonal: BTreeMap<(usize, usize), (f64, f64)>,
     /// By the same: round trips measured. Empty where no file says it.
     round_trips: BTreeMap<(usize, usize), f64>,
-}
-
-/// One metric in one run: a value, or a part of a whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Observation {
-    Value(f64),
-    Ratio { part: f64, whole: f64 },
 }
 
 impl Observed {
@@ -167,7 +160,7 @@ impl Observed {
     /// What the replications of `cell` gave for the column `metric`; those without a value are left out.
     pub fn sample(&self, cell: &Cell, metric: usize) -> Sample {
         let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
-        sample(runs.filter_map(|(run, _)| self.observation(*run, metric)).collect())
+        runs.filter_map(|(run, _)| self.observation(*run, metric)).collect()
     }
 
     /// The same of two cells, for the replications in which both have a value.
@@ -177,22 +170,28 @@ impl Observed {
             let base = self.observation((baseline.number, *replication), metric)?;
             Some((base, self.observation((*number, *replication), metric)?))
         });
-        let (baseline, other) = both.unzip();
-        Paired::new(sample(baseline), sample(other))
+        let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
+        Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
     }
 
-    /// Whether two cells have the same value of the column `metric` in every replication, missing ones too.
+    /// Whether two cells have the same value of the column `metric` in every replication that both have, missing values
+    /// too.
     pub fn identical(&self, a: &Cell, b: &Cell, metric: usize) -> bool {
-        let values = |cell: &Cell| -> Vec<(usize, Option<f64>)> {
-            let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
-            runs.map(|((_, replication), at)| (*replication, self.results.runs[*at].values[metric])).collect()
-        };
-        values(a) == values(b)
+        let value = |position: &usize| self.results.runs[*position].values[metric];
+        let runs = self.runs.range((a.number, 0)..=(a.number, usize::MAX));
+        let mut both =
+            runs.filter_map(|((_, replication), run)| Some((run, self.runs.get(&(b.number, *replication))?)));
+        both.all(|(one, other)| value(one) == value(other))
     }
 
-    /// Whether two cells have the same values of every metric in every replication.
+    /// Whether two cells have the same replications, with the same values of every metric.
     pub fn all_identical(&self, a: &Cell, b: &Cell) -> bool {
-        (0..self.results.metrics.len()).all(|metric| self.identical(a, b, metric))
+        let replications = |cell: &Cell| {
+            let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
+            runs.map(|((_, replication), _)| *replication).collect::<Vec<_>>()
+        };
+        replications(a) == replications(b)
+            && (0..self.results.metrics.len()).all(|metric| self.identical(a, b, metric))
     }
 
     fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {
@@ -207,7 +206,7 @@ impl Observed {
             Whole::ZonalBytes => self.zonal.get(&run)?.1,
             Whole::RoundTrips => self.round_trips.get(&run).copied()?,
         };
-        // No part of nothing is an observation too: it adds nothing to either sum.
+        // No part of nothing is an observation too.
         let part = if whole == 0.0 { 0.0 } else { value? * whole };
         Some(Observation::Ratio { part, whole })
     }
@@ -220,18 +219,6 @@ fn series(version: &str) -> Vec<&str> {
         parts.truncate(1);
     }
     parts
-}
-
-fn sample(observations: Vec<Observation>) -> Sample {
-    let is_ratio = observations.iter().any(|one| matches!(one, Observation::Ratio { .. }));
-    let (parts, wholes) = observations
-        .into_iter()
-        .map(|one| match one {
-            Observation::Value(value) => (value, 1.0),
-            Observation::Ratio { part, whole } => (part, whole),
-        })
-        .unzip();
-    if is_ratio { Sample::ratios(parts, wholes) } else { Sample::values(parts) }
 }
 
 #[cfg(test)]
@@ -272,6 +259,31 @@ mod tests {
         assert!(observed.obstacle(metric).unwrap().contains("traffic.csv"));
         assert!(observed.sample(&observed.cells()[0], metric).is_empty());
         assert_eq!(observed.obstacle(observed.metric("failure_ratio").unwrap()), None);
+    }
+
+    #[test]
+    fn cells_with_unequal_replications_are_paired_where_both_have_one() {
+        let mut results = Folder::default().results();
+        // The second cell is a copy of the first with two replications less, but for one value.
+        let mut copies: Vec<_> = results.runs.iter().filter(|run| run.cell == 0).cloned().collect();
+        copies.truncate(3);
+        copies.iter_mut().for_each(|run| run.cell = 1);
+        results.runs.retain(|run| run.cell != 1);
+        results.runs.extend(copies);
+        let position = results.runs.len() - 1;
+        let observed = Observed::of(results.clone());
+        let (long, short) = (&observed.cells()[0], &observed.cells()[1]);
+        let metric = observed.metric("connect_p99_ms").unwrap();
+        for (a, b) in [(long, short), (short, long)] {
+            let paired = observed.paired(a, b, metric);
+            assert_eq!((paired.len(), paired.test().unwrap().difference.value), (3, 0.0));
+            assert!(observed.identical(a, b, metric), "in every replication that both have");
+            assert!(!observed.all_identical(a, b), "they are no one policy");
+        }
+        assert_eq!((observed.sample(long, metric).len(), observed.sample(short, metric).len()), (5, 3));
+        results.runs[position].values[metric] = Some(1e9);
+        let changed = Observed::of(results);
+        assert!(!changed.identical(&changed.cells()[0], &changed.cells()[1], metric));
     }
 
     #[test]

@@ -2,19 +2,22 @@
 
 mod answer;
 mod tables;
+mod thresholds;
 
 use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::charts;
 use super::compare::{Comparison, Request, compare};
 use super::draw;
+use super::manifest::{Manifest, WarmupEntry};
 use super::markup::escaped;
-use super::observed::{FolderError, Observed};
+use super::observed::{FolderError, Observed, QuestionError};
 use super::results::{Results, missing_details, setup};
 
 /// The page's name in a results folder.
@@ -29,6 +32,9 @@ pub enum PageError {
     /// The folder can't be asked.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// A chart is asked for that can't be drawn.
+    #[error(transparent)]
+    Request(#[from] QuestionError),
     /// The page can't be written.
     #[error("can't write {}", path.display())]
     Write {
@@ -65,16 +71,20 @@ pub fn write(dir: &Path, out: &Path) -> Result<(), PageError> {
 /// The page of the folder `dir`.
 ///
 /// # Errors
-/// If the folder can't be read, is unfinished, or of another version.
-pub fn html(dir: &Path) -> Result<String, FolderError> {
+/// If the folder can't be read, is unfinished or of another version, or asks for a chart that can't be drawn.
+pub fn html(dir: &Path) -> Result<String, PageError> {
     Ok(Subject::read(dir)?.html())
 }
 
 impl Subject {
-    fn read(dir: &Path) -> Result<Self, FolderError> {
+    fn read(dir: &Path) -> Result<Self, PageError> {
         let observed = Observed::read(dir)?;
-        let results = Results::read(dir)?;
-        let experiment = setup::text_if_there(&dir.join("experiment.toml"))?;
+        let read = || {
+            let results = Results::read(dir)?;
+            Ok((results, setup::text_if_there(&dir.join("experiment.toml"))?))
+        };
+        let (results, experiment) = read().map_err(FolderError::Results)?;
+        charts::check_requests(dir, &results)?;
         let mut gaps: Vec<String> = missing_details(dir)
             .map(|name| format!("{name} is not there: what it shows is missing."))
             .collect();
@@ -86,6 +96,9 @@ impl Subject {
                 "manifest.json is not there: which version made these results is not known.".to_owned(),
             );
         }
+        gaps.extend(
+            Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
+        );
         let comparison = compare(&observed, &Request::default()).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
@@ -109,20 +122,41 @@ impl Subject {
         if !description.is_empty() {
             page += &format!("<p class=\"question\">{}</p>\n", escaped(description));
         }
-        page += "<nav><a href=\"#answer\">Answer</a><a href=\"#summary\">Summary</a>\
-                 <a href=\"#comparison\">Comparison</a><a href=\"#charts\">Charts</a>\
-                 <a href=\"#experiment\">Experiment</a></nav>\n</header>\n<main>\n";
         let sections = [
-            ("answer", "Answer", answer::html(self)),
-            ("summary", "Summary", tables::summary(self)),
-            ("comparison", "Comparison", tables::comparison(self)),
-            ("charts", "Charts", self.charts()),
-            ("experiment", "Experiment", self.provenance()),
+            ("answer", "Answer", Some(answer::html(self))),
+            ("thresholds", "Thresholds", thresholds::html(&self.results)),
+            ("summary", "Summary", Some(tables::summary(self))),
+            ("comparison", "Comparison", Some(tables::comparison(self))),
+            ("charts", "Charts", Some(self.charts())),
+            ("experiment", "Experiment", Some(self.provenance())),
         ];
+        let sections = sections
+            .into_iter()
+            .filter_map(|(id, title, content)| Some((id, title, content?)))
+            .collect::<Vec<_>>();
+        page += "<nav>";
+        for (id, title, _) in &sections {
+            page += &format!("<a href=\"#{id}\">{title}</a>");
+        }
+        page += "</nav>\n</header>\n<main>\n";
         for (id, title, content) in sections {
             write!(page, "<section id=\"{id}\">\n<h2>{title}</h2>\n{content}</section>\n").expect("memory");
         }
         page + "</main>\n</body>\n</html>\n"
+    }
+
+    /// How long the warm-up is, and who says so.
+    fn warmup(&self) -> String {
+        let entry = self.results.manifest.as_ref().and_then(|manifest| manifest.get("warmup"));
+        match entry.and_then(|entry| WarmupEntry::deserialize(entry).ok()) {
+            Some(found) => found.text(),
+            None => self
+                .results
+                .setup
+                .simulation
+                .warmup
+                .map_or("as the experiment says".to_owned(), |length| length.to_string()),
+        }
     }
 
     fn charts(&self) -> String {
@@ -145,7 +179,8 @@ impl Subject {
             ("zonesim", entry("zonesim")),
             ("experiment hash", entry("experiment_hash")),
             ("seed", entry("seed")),
-            ("replications", entry("replications")),
+            ("replications", replications(&self.results)),
+            ("warm-up", self.warmup()),
             ("cells", self.results.cells.len().to_string()),
             ("runs", self.results.runs.len().to_string()),
             ("connections", entry("connections")),
@@ -164,6 +199,15 @@ impl Subject {
             );
         }
         text
+    }
+}
+
+/// How many replications cells have.
+fn replications(results: &Results) -> String {
+    let counts = results.cells.iter().map(|cell| cell.replications);
+    match (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0)) {
+        (fewest, most) if fewest == most => most.to_string(),
+        (fewest, most) => format!("{fewest} to {most}, until cells were known well enough"),
     }
 }
 

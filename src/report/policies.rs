@@ -4,12 +4,17 @@
 //! backends is at least the ratio (ZON-8; equality counts), so that all ratios in ((k-1)/n, k/n] keep them with the same
 //! numbers of backends, and ratio 0 acts as 1/n. The numbers come from [`decide`], which the engine asks too.
 
+use std::collections::BTreeMap;
+
 use crate::experiment::{Cell, Experiment};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Backend, Member, Role, Roster};
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, Outcome, Policy, ZonalAffinity, decide};
 use crate::sim::scenario::{Change, Scenario};
+
+/// The path of the ratio.
+const RATIO: &str = "backend_service.zonal_affinity.spillover_ratio";
 
 /// Cells that differ in nothing but a ratio, and that no state of health tells apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +47,32 @@ pub fn same_policies(experiment: &Experiment) -> Vec<SamePolicy> {
     found.into_iter().map(|spilling| spilling.same).filter(|same| same.cells.len() > 1).collect()
 }
 
+/// Where the policies of cells change along their spillover ratio.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cliffs {
+    /// The position of the ratio among the experiment's axes.
+    pub axis: usize,
+    /// By the number of a cell that spills: every share k of n at which its policy would change if its ratio did. Between
+    /// two of them, the upper one included, all ratios are the same policy.
+    pub of_cells: BTreeMap<usize, Vec<(usize, usize)>>,
+}
+
+impl Cliffs {
+    /// Where the cells of `experiment` change along the ratio; nothing if it is no axis.
+    pub fn of(experiment: &Experiment) -> Option<Self> {
+        let axis = experiment.axes().iter().position(|axis| axis.path == RATIO)?;
+        let swept = experiment.cells().iter().filter(|cell| cell.values[axis].is_some());
+        let of_cell = |cell: &Cell| {
+            let scenario = experiment.scenario(cell);
+            scenario.balancer.policy.zonal_affinity.spillover_ratio()?;
+            // All of n is the last policy: no ratio lies beyond it.
+            let shares = sizes(&scenario).into_iter().flat_map(|n| (1..n).map(move |k| (k, n)));
+            Some((cell.index, shares.collect()))
+        };
+        Some(Self { axis, of_cells: swept.filter_map(of_cell).collect() })
+    }
+}
+
 fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
     let mut scenario = experiment.scenario(cell);
     let policy = scenario.balancer.policy;
@@ -53,15 +84,16 @@ fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
     Some(Spilling { scenario, same: SamePolicy { cells: vec![cell.index], thresholds } })
 }
 
-/// How many backends of one role a zone with clients may have, each number once. Operations that change backends may lead
-/// to any number.
+/// How many backends of one role a zone with clients may have, each number once. Operations that change backends, and
+/// autoscalers, may lead to any number.
 fn sizes(scenario: &Scenario) -> Vec<usize> {
     let has_clients =
         |zone: ZoneId| scenario.clients.iter().any(|client| client.origin == Origin::Zone(zone));
     let changes = scenario.operations.iter().flat_map(|operation| &operation.changes);
-    let moves = changes
-        .into_iter()
-        .any(|change| matches!(change, Change::Add(_) | Change::Remove(_) | Change::SetRole(..)));
+    let moves = scenario.groups.iter().any(|group| group.autoscaling.is_some())
+        || changes
+            .into_iter()
+            .any(|change| matches!(change, Change::Add(_) | Change::Remove(_) | Change::SetRole(..)));
     let mut sizes = Vec::new();
     for zone in (0..scenario.zones.len()).map(ZoneId::from_index).filter(|zone| has_clients(*zone)) {
         let here = || scenario.backends.iter().filter(move |spec| spec.zone == zone);
@@ -105,6 +137,10 @@ mod tests {
     use crate::experiment::{Overrides, Source};
 
     fn classes(sizes: [usize; 2], arms: &str) -> Vec<SamePolicy> {
+        same_policies(&experiment(sizes, arms))
+    }
+
+    fn experiment(sizes: [usize; 2], arms: &str) -> Experiment {
         let text = format!(
             r#"
             name = "n"
@@ -126,9 +162,7 @@ mod tests {
             "#,
             sizes[0], sizes[1]
         );
-        same_policies(
-            &Experiment::parse(Source { name: "n".to_owned(), text }, &Overrides::default()).unwrap(),
-        )
+        Experiment::parse(Source { name: "n".to_owned(), text }, &Overrides::default()).unwrap()
     }
 
     const SPILL: &str = r#"
@@ -165,6 +199,31 @@ mod tests {
         assert_eq!(classes([4, 4], &arms), []);
         let same = arms.replace(", \"server.workers\" = 3", "");
         assert_eq!(classes([4, 4], &same)[0].cells, [0, 1], "arms may be the same policy too");
+    }
+
+    #[test]
+    fn a_group_that_grows_by_itself_may_have_any_number_of_backends() {
+        let growing = "[backend_service.backends.autoscaling_policy]\nmax_num_replicas = 6\n[[clients]]";
+        let text = experiment([4, 4], SPILL).document().replacen("[[clients]]", growing, 1);
+        // It is the last group, of zone b, that grows: its zone needs clients.
+        let text = text.replace("zone = \"a\"\n            arrivals", "zone = \"b\"\n            arrivals");
+        let source = Source { name: "n".to_owned(), text };
+        let classes = same_policies(&Experiment::parse(source, &Overrides::default()).unwrap());
+        // With five of them, 0.8 and 0.85 part at 4/5.
+        assert!(
+            classes.iter().all(|same| !(same.cells.contains(&16) && same.cells.contains(&17))),
+            "{classes:?}"
+        );
+    }
+
+    #[test]
+    fn policies_change_at_every_share_of_the_zones_backends() {
+        let arms = format!("[[arms]]\nname = \"disabled\"\n{SPILL}");
+        let cliffs = Cliffs::of(&experiment([4, 3], &arms)).unwrap();
+        assert_eq!(cliffs.axis, 0);
+        assert_eq!(cliffs.of_cells.keys().copied().collect::<Vec<_>>(), (1..=21).collect::<Vec<_>>());
+        assert!(cliffs.of_cells.values().all(|shares| *shares == [(1, 4), (2, 4), (3, 4)]));
+        assert_eq!(Cliffs::of(&experiment([4, 4], "[sweep]\n\"server.workers\" = [1, 2]\n")), None);
     }
 
     #[test]

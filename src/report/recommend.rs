@@ -12,6 +12,7 @@ use super::gauge::Gauge;
 use super::observed::{Observed, QuestionError};
 use super::results::{Cell, Results};
 use crate::stats::holm;
+pub(super) use candidate::check;
 pub use candidate::{Candidate, Check, Rank};
 pub use constraint::{Constraint, Standing};
 

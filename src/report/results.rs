@@ -14,6 +14,8 @@ pub(crate) mod sample;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::policies::Cliffs;
+use crate::experiment::{Experiment, Overrides};
 use error::ResultsError;
 use rows::{Backend, Decision, Latency, Summary, Timeline, Traffic};
 use setup::Setup;
@@ -36,6 +38,8 @@ pub struct Results {
     pub manifest: Option<serde_json::Value>,
     /// The columns that tell the cells of an arm apart.
     pub axes: Vec<String>,
+    /// Where policies change along the spillover ratio, if that is an axis and the folder's experiment can be read.
+    pub cliffs: Option<Cliffs>,
     /// The arms in file order.
     pub arms: Vec<String>,
     /// The cells in file order.
@@ -88,6 +92,7 @@ impl Results {
         let scalars = Self::read_scalars(dir)?;
         let summary = rows::read::<Summary>(dir)?;
         Ok(Self {
+            cliffs: cliffs(&dir.join("experiment.toml"), &scalars),
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
             backends: rows::read_if_there(dir)?,
             decisions: rows::read_if_there(dir)?,
@@ -110,6 +115,7 @@ impl Results {
             setup: Setup::read(&dir.join("experiment.toml"))?,
             manifest: manifest(dir.join("manifest.json"))?,
             axes,
+            cliffs: None,
             arms,
             cells,
             metrics,
@@ -127,6 +133,17 @@ impl Results {
     pub fn summary(&self, cell: usize, metric: &str) -> Option<&Summary> {
         self.summary.get(&(cell, metric.to_owned()))
     }
+}
+
+/// What the experiment in `file` says of policies along the ratio; nothing where it is not that of `results`.
+fn cliffs(file: &Path, results: &Results) -> Option<Cliffs> {
+    if !results.axes.iter().any(|axis| axis.ends_with("spillover_ratio")) {
+        return None;
+    }
+    let experiment = Experiment::read(file, &Overrides::default()).ok()?;
+    let columns = experiment.axes().iter().map(|axis| &axis.column);
+    let same = columns.eq(&results.axes) && experiment.cells().len() == results.cells.len();
+    if same { Cliffs::of(&experiment) } else { None }
 }
 
 /// The columns between `arm` and `replication`.

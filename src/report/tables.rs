@@ -11,9 +11,9 @@ mod timeline;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::experiment::warmup::Steadiness;
 use crate::experiment::{Cell, Experiment};
 use crate::sim::metric::{METRICS, Run};
-use crate::sim::outcome::Outcome;
 use crate::sim::scenario::Scenario;
 use csv_file::{CsvFile, Field};
 use run_tables::RunTables;
@@ -50,6 +50,7 @@ struct CurrentCell<'a> {
     scenario: Scenario,
     observations: Observations,
     timeline: MeanTimeline,
+    steadiness: Steadiness,
 }
 
 impl<'a> Tables<'a> {
@@ -77,38 +78,32 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// Adds the rows of one run of `cell`, which simulated `scenario`.
+    /// Adds the rows of one run of `cell`.
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn add(
-        &mut self,
-        cell: &'a Cell,
-        replication: u32,
-        scenario: &Scenario,
-        outcome: &Outcome,
-    ) -> Result<(), WriteError> {
+    pub fn add(&mut self, cell: &'a Cell, replication: u32, run: &Run<'_>) -> Result<(), WriteError> {
         if self.current.as_ref().is_none_or(|current| current.cell.index != cell.index) {
             self.end_cell()?;
             self.current = Some(CurrentCell {
                 cell,
-                scenario: scenario.clone(),
+                scenario: run.scenario.clone(),
                 observations: Observations::default(),
                 timeline: MeanTimeline::default(),
+                steadiness: Steadiness::new(run.scenario),
             });
         }
-        let latency = outcome.latency_overall();
-        let run = Run { scenario, outcome, latency: &latency };
         let current = self.current.as_mut().expect("it was made above");
-        current.observations.add(&run);
-        current.timeline.add(&outcome.timeline, scenario);
+        current.observations.add(run);
+        current.timeline.add(&run.outcome.timeline, run.scenario);
+        current.steadiness.add(&run.outcome.timeline);
 
         let mut prefix = cell_prefix(cell);
         prefix.push(Field::Count(u64::from(replication)));
-        let values = METRICS.iter().map(|metric| Field::Number(metric.value(&run)));
+        let values = METRICS.iter().map(|metric| Field::Number(metric.value(run)));
         let seed = Field::Count(self.experiment.seed());
         self.runs.write(prefix.iter().cloned().chain([seed]).chain(values))?;
-        self.by_run.add(&run, &prefix)
+        self.by_run.add(run, &prefix)
     }
 
     /// Writes what is left, and gives each cell's summary.
@@ -127,7 +122,8 @@ impl<'a> Tables<'a> {
     fn end_cell(&mut self) -> Result<(), WriteError> {
         let Some(ended) = self.current.take() else { return Ok(()) };
         let prefix = cell_prefix(ended.cell);
-        let summary = ended.observations.summarize(ended.cell.index);
+        let doubt = ended.steadiness.doubt(self.experiment.cells().len());
+        let summary = ended.observations.summarize(ended.cell.index, doubt);
         for metric in &summary.metrics {
             self.summary.write(prefix.iter().cloned().chain(summary::fields(metric)))?;
         }

@@ -7,15 +7,17 @@ mod ports;
 mod slots;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::RangeInclusive;
 
 use rand::Rng;
 
-use super::flow::{Flow, Flows};
+use super::flow::{Flow, Flows, Mark};
 use super::scenario::ClientGroup;
 use crate::ids::{ClientId, IdVec};
-use crate::lb::packet::Endpoint;
+use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
+use crate::lb::zonal_affinity::Origin;
 use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
@@ -27,6 +29,8 @@ const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
 /// Ports of connections that follow upon others, as retries do: these are apart, so that a retry in one arm shifts no port
 /// of a later connection.
 const LATER_PORTS: RangeInclusive<u16> = 61_000..=65_535;
+/// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
+const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
 /// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
@@ -43,6 +47,8 @@ pub(super) struct Clients {
     /// Who opens a connection, and when. This is merged with the events, never queued with them.
     upcoming: BinaryHeap<Reverse<(SimTime, ClientId, Turn)>>,
     end: SimTime,
+    /// Whether any client is itself a backend.
+    are_backends: bool,
 }
 
 /// What opens a connection.
@@ -67,9 +73,11 @@ struct Senders {
     /// The connection that comes next.
     next: NewConnection,
     first_address: u32,
+    origin: Origin,
+    protocol: Protocol,
     ports: Ports,
     later_ports: Ports,
-    retries: u32,
+    retries: u8,
     backoff: Backoff,
     /// Connections that follow upon others, but not at once.
     waiting: Slots<NewConnection>,
@@ -80,7 +88,8 @@ struct Senders {
 /// What a trace says of the connections that are open.
 #[derive(Debug, Default)]
 struct Recorded {
-    rows: Slots<TraceRow>,
+    /// Each with the number of its client's address.
+    rows: Slots<(TraceRow, u32)>,
     /// The addresses of the clients that the trace named first.
     addresses: BTreeMap<u64, u32>,
 }
@@ -99,10 +108,10 @@ pub(super) struct NewConnection {
     pub(super) key: StreamKey,
     pub(super) address: u32,
     pub(super) port: u16,
-    /// What its group knows it by: a client of a closed loop, or a row of a trace.
+    /// What its group knows it by: a client of a closed loop, a row of a trace, or else its address.
     pub(super) number: u32,
     /// How often it is tried anew.
-    pub(super) retries: u32,
+    pub(super) retries: u8,
     /// How many requests it makes, if that is not to be drawn.
     pub(super) requests: Option<u32>,
 }
@@ -119,7 +128,8 @@ impl Clients {
                 Senders::new(group, seed, first_address)
             })
             .collect();
-        let mut clients = Self { groups, upcoming: BinaryHeap::new(), end };
+        let are_backends = clients.iter().any(|group| !group.own_backends.is_empty());
+        let mut clients = Self { groups, upcoming: BinaryHeap::new(), end, are_backends };
         let none = Flows::default();
         for client in clients.groups.ids() {
             let population = clients.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
@@ -127,9 +137,17 @@ impl Clients {
                 let first = SimTime::ZERO + clients.groups[client].think(number);
                 clients.plan(first, client, Turn::Client(number));
             }
-            clients.plan_next(client, &none);
+            if let Some(first) = clients.next_arrival(client, &none) {
+                clients.plan(first, client, Turn::Arrival);
+            }
         }
         clients
+    }
+
+    /// Whether any client is itself a backend.
+    #[inline]
+    pub(super) fn are_backends(&self) -> bool {
+        self.are_backends
     }
 
     /// When the next connection begins; never if there is none before the end.
@@ -139,14 +157,21 @@ impl Clients {
     }
 
     /// The next connection and its group. At equal times the first group comes first.
+    #[inline]
     pub(super) fn take_next(&mut self, flows: &Flows) -> Option<(ClientId, NewConnection)> {
-        let Reverse((_, client, turn)) = self.upcoming.pop()?;
+        let Reverse((_, client, turn)) = *self.upcoming.peek()?;
         let senders = &mut self.groups[client];
         let connection = match turn {
             Turn::Arrival => {
                 let connection = senders.next;
-                self.plan_next(client, flows);
-                connection
+                let next = self.next_arrival(client, flows);
+                let mut first = self.upcoming.peek_mut().expect("it was looked at");
+                match next {
+                    // Changing the first of them costs half of taking it out and putting another in.
+                    Some(next) => first.0.0 = next,
+                    None => drop(PeekMut::pop(first)),
+                }
+                return Some((client, connection));
             }
             Turn::Client(number) => senders.turn(number, || flows.ports_in_use(client, EPHEMERAL_PORTS)),
             Turn::Waiting(slot) => {
@@ -154,30 +179,51 @@ impl Clients {
                 senders.with_later_port(waiting, || flows.ports_in_use(client, LATER_PORTS))
             }
         };
+        self.upcoming.pop();
         Some((client, connection))
     }
 
-    /// The source of the connection that the group `client` opens next, as far as it is known.
-    pub(super) fn next_source(&self, client: ClientId) -> Endpoint {
-        let next = &self.groups[client].next;
-        self.source(client, next.address, next.port)
+    /// A packet of a connection.
+    #[inline]
+    pub(super) fn packet(&self, flow: &Flow, kind: PacketKind) -> Packet {
+        let senders = &self.groups[flow.client];
+        let source = Endpoint { ip: senders.first_address + senders.address(flow.number), port: flow.port };
+        let destination = Endpoint { ip: SERVICE.ip + u32::from(flow.destination), ..SERVICE };
+        Packet {
+            tuple: FiveTuple { source, destination, protocol: senders.protocol },
+            kind,
+            origin: senders.origin,
+        }
     }
 
-    /// The source of a connection's packets.
+    /// A packet of the connection that the group `client` opens next, as far as it is known.
+    pub(super) fn next_packet(&self, client: ClientId) -> Packet {
+        let senders = &self.groups[client];
+        let NewConnection { address, port, .. } = senders.next;
+        let source = Endpoint { ip: senders.first_address + address, port };
+        Packet {
+            tuple: FiveTuple { source, destination: SERVICE, protocol: senders.protocol },
+            kind: PacketKind::Data,
+            origin: senders.origin,
+        }
+    }
+
+    /// The number of a connection's client address in its group.
     #[inline]
-    pub(super) fn source(&self, client: ClientId, address: u32, port: u16) -> Endpoint {
-        Endpoint { ip: self.groups[client].first_address + address, port }
+    pub(super) fn address(&self, flow: &Flow) -> u32 {
+        self.groups[flow.client].address(flow.number)
     }
 
     /// What was recorded of a connection, if it comes of a trace.
     #[inline]
     pub(super) fn recorded(&self, flow: &Flow) -> Option<&TraceRow> {
-        self.groups[flow.client].recorded.as_ref().map(|recorded| &recorded.rows[flow.number])
+        self.groups[flow.client].recorded.as_ref().map(|recorded| &recorded.rows[flow.number].0)
     }
 
     /// A connection is over: its port is free again, and unless another one goes on where it ends, its client is done.
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failed: bool) {
-        self.groups[flow.client].free_port(flow.address, flow.port);
+        let senders = &mut self.groups[flow.client];
+        senders.free_port(senders.address(flow.number), flow.port);
         let goes_on = if failed { flow.retries_left > 0 } else { flow.requests_sent < flow.requests };
         if !goes_on {
             self.done(now, flow.client, flow.number, flow.started);
@@ -191,6 +237,7 @@ impl Clients {
     }
 
     /// Nothing follows upon a connection that began at `started`, of what `client` knows by `number`.
+    #[inline]
     fn done(&mut self, now: SimTime, client: ClientId, number: u32, started: SimTime) {
         let senders = &mut self.groups[client];
         if let Some(recorded) = &mut senders.recorded {
@@ -208,10 +255,10 @@ impl Clients {
     pub(super) fn retry(&mut self, now: SimTime, flows: &Flows, flow: &Flow) -> Option<NewConnection> {
         let senders = &mut self.groups[flow.client];
         let retries = flow.retries_left.checked_sub(1)?;
-        let requests = flow.requests_given.then_some(flow.requests);
+        let requests = flow.marks.has(Mark::RequestsGiven).then_some(flow.requests);
         let again = NewConnection { retries, requests, ..senders.after(flow, RETRY) };
         let chance = open_unit(again.key.child(WAIT).draws().next_u64());
-        let wait = senders.backoff.wait(senders.retries - retries, chance);
+        let wait = senders.backoff.wait(u32::from(senders.retries - retries), chance);
         if wait.is_zero() {
             return Some(senders.with_later_port(again, || flows.ports_in_use(flow.client, LATER_PORTS)));
         }
@@ -232,12 +279,13 @@ impl Clients {
         self.plan(at, client, Turn::Waiting(slot));
     }
 
-    fn plan_next(&mut self, client: ClientId, flows: &Flows) {
-        let Some(arrival) = self.groups[client].arrivals.next() else { return };
-        if arrival.at < self.end {
-            self.groups[client].name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS));
-            self.plan(arrival.at, client, Turn::Arrival);
-        }
+    /// Draws the next arrival of a group; tells when it is, if it is before the end.
+    #[inline]
+    fn next_arrival(&mut self, client: ClientId, flows: &Flows) -> Option<SimTime> {
+        let senders = &mut self.groups[client];
+        let arrival = senders.arrivals.next().filter(|arrival| arrival.at < self.end)?;
+        senders.name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS));
+        Some(arrival.at)
     }
 
     /// Connections begin before the end, or not at all.
@@ -274,6 +322,8 @@ impl Senders {
             },
             choice: seed.stream(Purpose::Addresses, &group.name).generator(),
             first_address,
+            origin: group.origin,
+            protocol: group.protocol,
             ports: Ports::new(EPHEMERAL_PORTS, addresses),
             later_ports: Ports::new(LATER_PORTS, if needs_later_ports { addresses } else { 0 }),
             retries: group.retries,
@@ -284,31 +334,40 @@ impl Senders {
         }
     }
 
+    #[inline]
     fn free_port(&mut self, address: u32, port: u16) {
         let ports = if LATER_PORTS.contains(&port) { &mut self.later_ports } else { &mut self.ports };
         ports.release(address, port);
     }
 
     /// Draws what names the next arrival, of which `row` was recorded.
-    fn name_next(&mut self, row: Option<TraceRow>, open: impl FnOnce() -> BTreeSet<(u32, u16)>) {
+    fn name_next<I: Iterator<Item = (u32, u16)>>(&mut self, row: Option<TraceRow>, open: impl FnOnce() -> I) {
         let key = self.connections.child(self.opened);
         self.opened += 1;
         let count = self.address_count();
         let (address, number, requests) = match (row, &mut self.recorded) {
             (Some(row), Some(recorded)) => {
-                (recorded.address_of(row.client_id, count), recorded.rows.put(row), Some(1))
+                let address = recorded.address_of(row.client_id, count);
+                (address, recorded.rows.put((row, address)), Some(1))
             }
-            _ => (choose(self.choice.next_u64(), count), 0, None),
+            _ => {
+                let address = choose(self.choice.next_u64(), count);
+                (address, address, None)
+            }
         };
         let port = self.port(address, open);
         self.next = NewConnection { key, address, port, number, requests, retries: self.retries };
     }
 
     /// The next connection of client `number` of a closed loop. Each client has one address.
-    fn turn(&mut self, number: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> NewConnection {
+    fn turn<I: Iterator<Item = (u32, u16)>>(
+        &mut self,
+        number: u32,
+        open: impl FnOnce() -> I,
+    ) -> NewConnection {
         let key = self.turn_key(number);
         self.closed().opened[number as usize] += 1;
-        let address = number % self.address_count();
+        let address = self.address(number);
         let port = self.port(address, open);
         NewConnection { key, address, port, number, requests: None, retries: self.retries }
     }
@@ -331,20 +390,39 @@ impl Senders {
 
     /// A connection from where `flow` came from, with a key made for `purpose`; its port is not known yet.
     fn after(&self, flow: &Flow, purpose: u64) -> NewConnection {
-        let (key, address, number) = (flow.key.child(purpose), flow.address, flow.number);
+        let (key, number) = (flow.key.child(purpose), flow.number);
+        let address = self.address(number);
         NewConnection { key, address, number, ..self.next }
     }
 
-    fn port(&mut self, address: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> u16 {
-        self.ports.take(address, open).unwrap_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))
+    /// The number of the address of what the group knows by `number`.
+    #[inline]
+    fn address(&self, number: u32) -> u32 {
+        match (&self.recorded, &self.closed) {
+            (None, None) => number,
+            (Some(recorded), _) => recorded.rows[number].1,
+            (None, Some(_)) => number % self.address_count(),
+        }
     }
 
-    fn with_later_port(
+    fn port<I: Iterator<Item = (u32, u16)>>(&mut self, address: u32, open: impl FnOnce() -> I) -> u16 {
+        if self.ports.must_know(address) {
+            let in_use = open().map(|(number, port)| (self.address(number), port)).collect();
+            self.ports.know(in_use);
+        }
+        self.ports.take(address).unwrap_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))
+    }
+
+    fn with_later_port<I: Iterator<Item = (u32, u16)>>(
         &mut self,
         connection: NewConnection,
-        open: impl FnOnce() -> BTreeSet<(u32, u16)>,
+        open: impl FnOnce() -> I,
     ) -> NewConnection {
-        let port = self.later_ports.take(connection.address, open);
+        if self.later_ports.must_know(connection.address) {
+            let in_use = open().map(|(number, port)| (self.address(number), port)).collect();
+            self.later_ports.know(in_use);
+        }
+        let port = self.later_ports.take(connection.address);
         NewConnection { port: port.unwrap_or_else(|| self.out_of_ports(LATER_PORTS)), ..connection }
     }
 

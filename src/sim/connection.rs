@@ -16,16 +16,16 @@ use rand::Rng;
 
 use super::clients::NewConnection;
 use super::event::{Event, FlowStep};
-use super::flow::{Flow, FlowState};
+use super::flow::{Flow, FlowState, Mark, Marks};
 use super::machine::MachineState;
 use super::outcome::FailureCause;
 use super::scenario::ClientGroup;
-use super::simulation::{SERVICE, Simulation};
+use super::simulation::Simulation;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::Verdict;
-use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
+use crate::lb::packet::{PacketKind, Protocol};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
-use crate::random::{Bytes, Distribution, Quantity, open_unit};
+use crate::random::{Distribution, Quantity, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
@@ -76,7 +76,7 @@ impl Flow {
     /// The generator of the `number`-th draw of one kind.
     #[inline]
     fn draws(&self, what: Draw, number: u32) -> impl Rng + use<> {
-        self.key.child(u64::from(number) << 8 | what as u64).draws()
+        self.key.draws_of(u64::from(number) << 8 | what as u64)
     }
 
     /// A number from 0 to 1, neither included.
@@ -85,54 +85,53 @@ impl Flow {
     }
 
     /// One of `count` numbers from 0 on, each as likely as any other.
-    fn choose(&self, what: Draw, number: u32, count: u32) -> u32 {
+    fn choose(&self, what: Draw, number: u32, count: u16) -> u16 {
         if count == 1 {
             return 0;
         }
-        ((u128::from(self.draws(what, number).next_u64()) * u128::from(count)) >> 64) as u32
+        ((u128::from(self.draws(what, number).next_u64()) * u128::from(count)) >> 64) as u16
     }
 
     /// The `number`-th draw of one kind.
     #[inline]
     pub(super) fn draw<Q: Quantity>(&self, what: Draw, number: u32, law: &Distribution<Q>) -> Q {
-        law.sample(&mut self.draws(what, number))
+        law.constant_value().unwrap_or_else(|| law.sample(&mut self.draws(what, number)))
     }
 }
 
 impl Simulation<'_> {
     /// A client opens a connection.
     pub(super) fn open(&mut self, now: SimTime, client: ClientId, new: NewConnection) {
-        let NewConnection { key, address, port, number, retries, requests } = new;
+        let NewConnection { key, address: _, port, number, retries, requests } = new;
+        let mut marks = Marks::default();
+        marks.set(Mark::Measured, self.recorder.opened(now));
+        marks.set(Mark::RequestsGiven, requests.is_some());
+        let group = self.group(client);
+        let protocol = group.protocol;
         let mut flow = Flow {
             key,
             started: now,
             sent: now,
             trip: SimDuration::ZERO,
-            client,
-            address,
-            port,
             number,
-            destination: 0,
-            state: FlowState::Connecting,
-            syn_retries: 0,
-            resends: 0,
-            timed: false,
-            backend: None,
             incarnation: 0,
             requests_sent: 0,
             requests: 0,
-            requests_given: requests.is_some(),
+            client,
+            port,
+            destination: 0,
+            backend: None,
+            state: FlowState::Connecting,
             outcome: DecisionOutcome::Dropped,
-            measured: self.recorder.opened(now),
-            open: false,
-            on_unhealthy: false,
+            syn_retries: 0,
+            resends: 0,
             retries_left: retries,
             pending: 0,
+            marks,
         };
-        let drawn = || flow.draw(Draw::Requests, 0, &self.group(client).connection.requests).0;
+        let drawn = || flow.draw(Draw::Requests, 0, &group.connection.requests).0;
         flow.requests = requests.unwrap_or_else(drawn);
-        flow.destination = flow.choose(Draw::Destination, 0, self.group(client).destinations.get());
-        let protocol = self.group(client).protocol;
+        flow.destination = flow.choose(Draw::Destination, 0, group.destinations.get());
         let id = self.flows.add(flow);
         match protocol {
             Protocol::Tcp => self.send_syn(now, id),
@@ -141,44 +140,45 @@ impl Simulation<'_> {
     }
 
     /// The client sends a SYN, the first one or another.
+    #[inline]
     pub(super) fn send_syn(&mut self, now: SimTime, id: FlowId) {
+        let verdict = self.route(now, id, PacketKind::Syn);
         self.flows[id].sent = now;
-        match self.route(now, id, PacketKind::Syn) {
-            Verdict::Selected { backend, outcome } | Verdict::Tracked { backend, outcome } => {
-                self.place(id, backend, outcome);
-                self.draw_trip(id, backend, Draw::SynTrip, u32::from(self.flows[id].syn_retries));
-                let trip = self.flows[id].trip;
-                let (arrival, deadline) = (now + trip.half(), self.connect_deadline(id));
-                if self.loses(id, backend, 2, Draw::SynLoss, u32::from(self.flows[id].syn_retries)) {
-                    return self.await_syn_timer(now, id);
-                }
-                if now + trip > deadline {
-                    return self.fail_at(deadline, id, FailureCause::ConnectTimeout);
-                }
-                if self.machines[backend].is_known(arrival) {
-                    self.syn_meets(now, id, backend, self.machines[backend].state());
-                } else {
-                    self.schedule(arrival, id, FlowStep::SynArrives);
-                }
-            }
-            Verdict::Dropped => self.await_syn_timer(now, id),
+        let Some((backend, outcome)) = verdict.selected() else { return self.await_syn_timer(now, id) };
+        self.place(id, backend, outcome);
+        let attempt = u32::from(self.flows[id].syn_retries);
+        let trip = self.draw_trip(id, backend, Draw::SynTrip, attempt);
+        if self.loses(id, backend, 2, Draw::SynLoss, attempt) {
+            return self.await_syn_timer(now, id);
+        }
+        let deadline = self.connect_deadline(id);
+        if now + trip > deadline {
+            return self.fail_at(deadline, id, FailureCause::ConnectTimeout);
+        }
+        let arrival = now + trip.half();
+        if self.machines[backend].is_known(arrival) {
+            self.syn_meets(now, id, backend);
+        } else {
+            self.schedule(arrival, id, FlowStep::SynArrives);
         }
     }
 
     /// A SYN reaches its backend.
     pub(super) fn syn_arrives(&mut self, now: SimTime, id: FlowId) {
-        let backend = self.backend(id);
-        self.syn_meets(now, id, backend, self.machines[backend].state());
+        self.syn_meets(now, id, self.backend(id));
     }
 
-    /// A SYN finds its backend in `state`. A SYN whose answer is on its way is not sent again.
-    fn syn_meets(&mut self, now: SimTime, id: FlowId, backend: BackendId, state: MachineState) {
-        let answer = self.flows[id].sent + self.flows[id].trip;
-        match state {
+    /// A SYN meets its backend as it is now. A SYN whose answer is on its way is not sent again.
+    #[inline(always)]
+    fn syn_meets(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
+        let machine = &self.machines[backend];
+        let flow = &mut self.flows[id];
+        let answer = flow.sent + flow.trip;
+        match machine.state() {
             MachineState::Silent => self.await_syn_timer(now, id),
             MachineState::Refusing => self.fail_at(answer, id, FailureCause::Refused),
             MachineState::Up => {
-                self.flows[id].incarnation = self.machines[backend].incarnation();
+                flow.incarnation = machine.incarnation();
                 self.schedule(answer, id, FlowStep::Established);
             }
         }
@@ -215,9 +215,13 @@ impl Simulation<'_> {
         flow.resends = 0;
         let Some(backend) = self.route_request(now, id) else { return };
         let flow = &self.flows[id];
-        let profile = &self.scenario.clients[flow.client].connection;
-        let Bytes(bytes) = flow.draw(Draw::RequestBytes, flow.requests_sent, &profile.request_bytes);
-        let bytes = self.clients.recorded(flow).map_or(bytes, |row| row.request_bytes);
+        let bytes = match self.clients.recorded(flow) {
+            Some(row) => row.request_bytes,
+            None => {
+                let law = &self.scenario.clients[flow.client].connection.request_bytes;
+                flow.draw(Draw::RequestBytes, flow.requests_sent, law).0
+            }
+        };
         self.recorder.requested(flow, backend, bytes);
         self.request_travels(now, id, backend);
     }
@@ -230,6 +234,7 @@ impl Simulation<'_> {
     }
 
     /// Routes a request and draws its round trip; gives its backend, if it goes to the connection's.
+    #[inline(always)]
     fn route_request(&mut self, now: SimTime, id: FlowId) -> Option<BackendId> {
         let forwarded = match self.protocol(id) {
             Protocol::Tcp => self.forward(now, id),
@@ -248,6 +253,7 @@ impl Simulation<'_> {
     }
 
     /// A request sets out to `backend`, and arrives or is lost.
+    #[inline(always)]
     fn request_travels(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         if self.loses(id, backend, 1, Draw::RequestLoss, self.flows[id].sending()) {
             return self.send_again(now, id, FlowStep::Resend);
@@ -289,9 +295,11 @@ impl Simulation<'_> {
     /// Whether the network loses a packet of this connection, or one of `ways` packets there and back.
     #[inline]
     fn loses(&self, id: FlowId, backend: BackendId, ways: i32, what: Draw, number: u32) -> bool {
-        if !self.links.is_lossy() {
-            return false;
-        }
+        self.links.is_lossy() && self.loses_on_a_link(id, backend, ways, what, number)
+    }
+
+    #[inline(never)]
+    fn loses_on_a_link(&self, id: FlowId, backend: BackendId, ways: i32, what: Draw, number: u32) -> bool {
         let flow = &self.flows[id];
         let (place, zone) = (self.scenario.clients[flow.client].place, self.scenario.backends[backend].zone);
         let passes = self.links.passes(place, zone);
@@ -338,38 +346,43 @@ impl Simulation<'_> {
         self.activate(now, id, backend);
     }
 
-    /// Routes a packet of an open TCP connection. A backend that does not know the connection answers with RST.
+    /// Routes a packet of an open TCP connection.
+    #[inline(always)]
     fn forward(&mut self, now: SimTime, id: FlowId) -> Forwarded {
-        let before = self.backend(id);
-        let (backend, outcome) = match self.route(now, id, PacketKind::Data) {
-            Verdict::Tracked { backend, outcome } | Verdict::Selected { backend, outcome } => {
-                (backend, outcome)
-            }
-            Verdict::Dropped => return Forwarded::Dropped,
-        };
-        if backend == before {
-            return Forwarded::ToItsBackend(backend);
+        match self.route(now, id, PacketKind::Data).selected() {
+            Some((backend, _)) if self.flows[id].backend == Some(backend) => Forwarded::ToItsBackend(backend),
+            Some((backend, outcome)) => self.goes_astray(now, id, backend, outcome),
+            None => Forwarded::Dropped,
         }
+    }
+
+    /// A packet of an open TCP connection reaches another backend, which does not know it and answers with RST.
+    #[cold]
+    fn goes_astray(
+        &mut self,
+        now: SimTime,
+        id: FlowId,
+        backend: BackendId,
+        outcome: DecisionOutcome,
+    ) -> Forwarded {
         self.recorder.diverted(&self.flows[id]);
         self.close(now, id);
         self.place(id, backend, outcome);
-        self.draw_trip(id, backend, Draw::RequestTrip, self.flows[id].requests_sent);
+        let trip = self.draw_trip(id, backend, Draw::RequestTrip, self.flows[id].requests_sent);
         match self.machines[backend].state() {
             MachineState::Silent => self.await_request_timeout(id),
-            MachineState::Up | MachineState::Refusing => {
-                self.fail_at(now + self.flows[id].trip, id, FailureCause::Reset);
-            }
+            MachineState::Up | MachineState::Refusing => self.fail_at(now + trip, id, FailureCause::Reset),
         }
         Forwarded::Elsewhere
     }
 
     /// Notes where the load balancer has placed a connection.
+    #[inline]
     fn place(&mut self, id: FlowId, backend: BackendId, outcome: DecisionOutcome) {
-        let on_unhealthy = !self.balancer.roster().is_healthy(backend);
         let flow = &mut self.flows[id];
         flow.backend = Some(backend);
         flow.outcome = outcome;
-        flow.on_unhealthy = on_unhealthy;
+        flow.marks.set(Mark::OnUnhealthy, !self.balancer.roster().is_healthy(backend));
     }
 
     /// The client has a whole response: it closes, or thinks about the next request.
@@ -377,9 +390,9 @@ impl Simulation<'_> {
         let backend = self.backend(id);
         let flow = &self.flows[id];
         let profile = &self.scenario.clients[flow.client].connection;
-        let Bytes(bytes) = flow.draw(Draw::ResponseBytes, flow.requests_sent, &profile.response_bytes);
-        let bytes = self.clients.recorded(flow).and_then(|row| row.response_bytes).unwrap_or(bytes);
-        self.recorder.responded(now, flow, backend, bytes);
+        let recorded = self.clients.recorded(flow).and_then(|row| row.response_bytes);
+        let draw = || flow.draw(Draw::ResponseBytes, flow.requests_sent, &profile.response_bytes).0;
+        self.recorder.responded(now, flow, backend, recorded.unwrap_or_else(draw));
         if flow.requests_sent == flow.requests {
             return self.served(now, id);
         }
@@ -418,21 +431,24 @@ impl Simulation<'_> {
 
     fn end(&mut self, now: SimTime, id: FlowId, failure: Option<FailureCause>) {
         self.close(now, id);
-        self.flows[id].state = FlowState::Over;
-        self.clients.ended(now, &self.flows[id], failure.is_some());
-        self.recorder.ended(now, &self.flows[id], failure);
-    }
-
-    fn activate(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
-        self.flows[id].open = true;
-        self.recorder.activated(now, self.flows[id].client, backend);
-    }
-
-    fn close(&mut self, now: SimTime, id: FlowId) {
-        let backend = self.flows[id].backend;
         let flow = &mut self.flows[id];
-        if let (true, Some(backend)) = (flow.open, backend) {
-            flow.open = false;
+        flow.state = FlowState::Over;
+        self.clients.ended(now, flow, failure.is_some());
+        self.recorder.ended(now, flow, failure);
+    }
+
+    #[inline(always)]
+    fn activate(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
+        let flow = &mut self.flows[id];
+        flow.marks.set(Mark::Open, true);
+        self.recorder.activated(now, flow.client, backend);
+    }
+
+    #[inline(always)]
+    fn close(&mut self, now: SimTime, id: FlowId) {
+        let flow = &mut self.flows[id];
+        if let (true, Some(backend)) = (flow.marks.has(Mark::Open), flow.backend) {
+            flow.marks.set(Mark::Open, false);
             self.recorder.closed(now, flow.client, backend);
         }
     }
@@ -460,49 +476,37 @@ impl Simulation<'_> {
         if let Some(backend) = self.own_backend(flow) {
             return Verdict::Tracked { backend, outcome: DecisionOutcome::OwnBackend };
         }
-        let source = self.clients.source(flow.client, flow.address, flow.port);
-        let packet = self.packet(flow.client, source, flow.destination, kind);
-        self.balancer.route(now, &packet)
+        self.balancer.route(now, &self.clients.packet(flow, kind))
     }
 
     /// The backend that a connection's client is itself, as long as it is in the load balancer: what it sends there never
     /// leaves it (ELIG-14).
     #[inline]
     fn own_backend(&self, flow: &Flow) -> Option<BackendId> {
-        let own = *self.scenario.clients[flow.client].own_backends.get(flow.address as usize)?;
+        if self.clients.are_backends() { self.configured_self(flow) } else { None }
+    }
+
+    #[inline(never)]
+    fn configured_self(&self, flow: &Flow) -> Option<BackendId> {
+        let own = *self.scenario.clients[flow.client].own_backends.get(self.clients.address(flow) as usize)?;
         self.balancer.roster().member(own).configured.then_some(own)
     }
 
     /// Whether a client is itself a backend that does nothing any more.
     #[inline]
     pub(super) fn is_dead(&self, client: ClientId, address: u32) -> bool {
+        if !self.clients.are_backends() {
+            return false;
+        }
         let own = self.scenario.clients[client].own_backends.get(address as usize);
         own.is_some_and(|own| self.machines[*own].state() == MachineState::Silent)
     }
 
-    /// Asks the processor to fetch what routing the next packet from `source` will need.
+    /// Asks the processor to fetch what routing the next packet of a connection will need.
     #[inline]
-    pub(super) fn prefetch(&mut self, client: ClientId, source: Endpoint) {
-        let packet = self.packet(client, source, 0, PacketKind::Data);
+    pub(super) fn prefetch_route(&mut self, id: FlowId) {
+        let packet = self.clients.packet(&self.flows[id], PacketKind::Data);
         self.balancer.prefetch(&packet);
-    }
-
-    /// A connection's client group and source.
-    #[inline]
-    pub(super) fn source(&self, id: FlowId) -> (ClientId, Endpoint) {
-        let flow = &self.flows[id];
-        (flow.client, self.clients.source(flow.client, flow.address, flow.port))
-    }
-
-    #[inline]
-    fn packet(&self, client: ClientId, source: Endpoint, destination: u32, kind: PacketKind) -> Packet {
-        let group = self.group(client);
-        let destination = Endpoint { ip: SERVICE.ip + destination, ..SERVICE };
-        Packet {
-            tuple: FiveTuple { source, destination, protocol: group.protocol },
-            kind,
-            origin: group.origin,
-        }
     }
 
     pub(super) fn protocol(&self, id: FlowId) -> Protocol {
@@ -531,15 +535,16 @@ impl Simulation<'_> {
 
     /// Draws the round trip of the packet that is being sent.
     #[inline]
-    fn draw_trip(&mut self, id: FlowId, backend: BackendId, what: Draw, number: u32) {
+    fn draw_trip(&mut self, id: FlowId, backend: BackendId, what: Draw, number: u32) -> SimDuration {
         let flow = &self.flows[id];
-        if self.own_backend(flow).is_some() {
-            self.flows[id].trip = SimDuration::ZERO;
-            return;
-        }
-        let place = self.scenario.clients[flow.client].place;
-        let zone = self.scenario.backends[backend].zone;
-        self.flows[id].trip =
-            flow.draw(what, number, self.links.round_trips(place, zone)) + self.links.delay(place, zone);
+        let trip = if self.own_backend(flow).is_some() {
+            SimDuration::ZERO
+        } else {
+            let place = self.scenario.clients[flow.client].place;
+            let link = self.links.link(place, self.scenario.backends[backend].zone);
+            flow.draw(what, number, &link.round_trips) + link.delay
+        };
+        self.flows[id].trip = trip;
+        trip
     }
 }

@@ -69,6 +69,20 @@ pub(super) enum FlowStep {
     Fails(FailureCause),
 }
 
+impl FlowStep {
+    /// Whether the client sends a packet that the load balancer routes, if nothing goes wrong.
+    #[inline]
+    pub(super) fn sends_packet(self) -> bool {
+        matches!(self, Self::SynTimer | Self::Established | Self::Resend | Self::Response | Self::RequestDue)
+    }
+
+    /// Whether it comes a round trip after the connection's last packet, so that all it needs is in the processor's cache.
+    #[inline]
+    pub(super) fn follows_closely(self) -> bool {
+        matches!(self, Self::SynArrives | Self::Established | Self::RequestArrives)
+    }
+}
+
 /// Something about a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BackendStep {

@@ -1,6 +1,5 @@
 //! Connections under way.
 
-use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use prefetch_index::prefetch_index;
@@ -25,8 +24,10 @@ pub(super) enum FlowState {
     Over,
 }
 
-/// One connection.
+/// One connection: a line of a processor's cache, since fetching it is most of the cost of an event where connections
+/// are many.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Flow {
     /// The key of all its draws: unique among connections.
     pub(super) key: StreamKey,
@@ -36,90 +37,135 @@ pub(super) struct Flow {
     pub(super) sent: SimTime,
     /// The round trip of that packet.
     pub(super) trip: SimDuration,
-    pub(super) client: ClientId,
-    /// The number of its client's address in the group.
-    pub(super) address: u32,
-    pub(super) port: u16,
-    /// What its client group knows it by.
+    /// What its client group knows it by, its address among others.
     pub(super) number: u32,
-    /// The number of the destination that it sends to.
-    pub(super) destination: u32,
-    pub(super) state: FlowState,
-    /// SYNs sent before the latest one.
-    pub(super) syn_retries: u8,
-    /// How often the latest request was sent again.
-    pub(super) resends: u8,
-    /// The backend that its packets reached last.
-    pub(super) backend: Option<BackendId>,
     /// The life of its backend that accepted it: a backend that has failed since does not know it.
     pub(super) incarnation: u32,
     /// Requests that it has sent.
     pub(super) requests_sent: u32,
     /// Requests that it makes in all.
     pub(super) requests: u32,
-    /// Whether that was given, not drawn: it is the same for a retry.
-    pub(super) requests_given: bool,
+    pub(super) client: ClientId,
+    pub(super) port: u16,
+    /// The number of the destination that it sends to.
+    pub(super) destination: u16,
+    /// The backend that its packets reached last.
+    pub(super) backend: Option<BackendId>,
+    pub(super) state: FlowState,
     /// The outcome of the decision that placed it.
     pub(super) outcome: DecisionOutcome,
-    /// Whether its first SYN was sent in the measured window.
-    pub(super) measured: bool,
-    /// Whether the handshake is done and it is not closed: it counts as active on its backend.
-    pub(super) open: bool,
-    /// Whether the load balancer held its backend unhealthy when it placed it there.
-    pub(super) on_unhealthy: bool,
-    pub(super) retries_left: u32,
-    /// Whether an event stands for the timeout of a request. There is one at most, whatever the number of requests: it is set
-    /// anew when it comes too early.
-    pub(super) timed: bool,
+    /// SYNs sent before the latest one.
+    pub(super) syn_retries: u8,
+    /// How often the latest request was sent again.
+    pub(super) resends: u8,
+    pub(super) retries_left: u8,
     /// Events and queue places that name it: a few at most.
     pub(super) pending: u8,
+    pub(super) marks: Marks,
+}
+
+const _: () = assert!(size_of::<Flow>() == 64);
+
+/// What is or is not so of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marks(u8);
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mark {
+    /// How many requests it makes was given, not drawn: it is the same for a retry.
+    RequestsGiven = 1,
+    /// Its first SYN was sent in the measured window.
+    Measured = 1 << 1,
+    /// The handshake is done and it is not closed: it counts as active on its backend.
+    Open = 1 << 2,
+    /// The load balancer held its backend unhealthy when it placed it there.
+    OnUnhealthy = 1 << 3,
+    /// An event stands for the timeout of a request. There is one at most, whatever the number of requests: it is set
+    /// anew when it comes too early.
+    Timed = 1 << 4,
+}
+
+impl Marks {
+    #[inline]
+    pub(super) fn has(self, mark: Mark) -> bool {
+        self.0 & mark as u8 != 0
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, mark: Mark, so: bool) {
+        self.0 = if so { self.0 | mark as u8 } else { self.0 & !(mark as u8) };
+    }
+}
+
+impl Flow {
+    #[inline]
+    pub(super) fn is_measured(&self) -> bool {
+        self.marks.has(Mark::Measured)
+    }
 }
 
 /// The connections under way, in slots that are used again.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    slots: Vec<Flow>,
+    /// In chunks of equal size, but for the last: so nothing is copied when they become more.
+    chunks: Vec<Vec<Flow>>,
     free: Vec<FlowId>,
 }
+
+/// Slots in a chunk: a power of two.
+const CHUNK: usize = 1 << 10;
 
 impl Flows {
     pub(super) fn add(&mut self, flow: Flow) -> FlowId {
         match self.free.pop() {
             Some(id) => {
-                self.slots[id.index()] = flow;
+                self[id] = flow;
                 id
             }
-            None => {
-                self.slots.push(flow);
-                FlowId::from_index(self.slots.len() - 1)
-            }
+            None => self.add_slot(flow),
         }
     }
 
-    /// The addresses and ports of a client group's connections that are not over, of ports in `range`.
-    pub(super) fn ports_in_use(&self, client: ClientId, range: RangeInclusive<u16>) -> BTreeSet<(u32, u16)> {
-        let open = self.slots.iter().filter(|flow| {
+    #[cold]
+    fn add_slot(&mut self, flow: Flow) -> FlowId {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        let number = self.chunks.len() - 1;
+        let chunk = &mut self.chunks[number];
+        chunk.push(flow);
+        FlowId::from_index(number * CHUNK + chunk.len() - 1)
+    }
+
+    /// The numbers and ports of a client group's connections that are not over, of ports in `range`.
+    pub(super) fn ports_in_use(
+        &self,
+        client: ClientId,
+        range: RangeInclusive<u16>,
+    ) -> impl Iterator<Item = (u32, u16)> {
+        let open = self.chunks.iter().flatten().filter(move |flow| {
             flow.client == client && flow.state != FlowState::Over && range.contains(&flow.port)
         });
-        open.map(|flow| (flow.address, flow.port)).collect()
+        open.map(|flow| (flow.number, flow.port))
     }
 
     /// Whether they are too many for a processor's cache, so that fetching ahead pays.
     #[inline]
     pub(super) fn is_large(&self) -> bool {
-        self.slots.len() * size_of::<Flow>() > 1 << 20
+        self.chunks.len() * CHUNK * size_of::<Flow>() > 1 << 20
     }
 
     /// Asks the processor to fetch a connection.
     #[inline]
     pub(super) fn prefetch(&self, id: FlowId) {
-        prefetch_index(&self.slots, id.index());
+        prefetch_index(&self.chunks[id.index() / CHUNK], id.index() % CHUNK);
     }
 
     /// Frees the slot of a connection that is over, once nothing names it any more.
     #[inline]
     pub(super) fn release(&mut self, id: FlowId) {
-        let flow = &self.slots[id.index()];
+        let flow = &self[id];
         if flow.pending == 0 {
             assert_eq!(flow.state, FlowState::Over, "a connection waits for something or is over");
             self.free.push(id);
@@ -129,13 +175,15 @@ impl Flows {
 
 impl std::ops::Index<FlowId> for Flows {
     type Output = Flow;
+    #[inline]
     fn index(&self, id: FlowId) -> &Flow {
-        &self.slots[id.index()]
+        &self.chunks[id.index() / CHUNK][id.index() % CHUNK]
     }
 }
 
 impl std::ops::IndexMut<FlowId> for Flows {
+    #[inline]
     fn index_mut(&mut self, id: FlowId) -> &mut Flow {
-        &mut self.slots[id.index()]
+        &mut self.chunks[id.index() / CHUNK][id.index() % CHUNK]
     }
 }

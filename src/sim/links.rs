@@ -19,10 +19,11 @@ pub(super) struct Links {
 
 /// The way from a place to a zone and back.
 #[derive(Debug)]
-struct Link {
-    round_trips: Distribution<SimDuration>,
-    /// What faults add to a round trip.
-    delay: SimDuration,
+pub(super) struct Link {
+    /// Round trips without faults.
+    pub(super) round_trips: Distribution<SimDuration>,
+    /// What faults add to a round trip now.
+    pub(super) delay: SimDuration,
     /// The probability of each fault that loses packets.
     losses: Vec<f64>,
 }
@@ -41,21 +42,10 @@ impl Links {
         Self { links, zones: scenario.zones.len(), lossy: 0, ever_lossy }
     }
 
+    /// The link of a place with a zone.
     #[inline]
-    fn link(&self, place: PlaceId, zone: ZoneId) -> &Link {
+    pub(super) fn link(&self, place: PlaceId, zone: ZoneId) -> &Link {
         &self.links[place.index() * self.zones + zone.index()]
-    }
-
-    /// The distribution of round trips without faults.
-    #[inline]
-    pub(super) fn round_trips(&self, place: PlaceId, zone: ZoneId) -> &Distribution<SimDuration> {
-        &self.link(place, zone).round_trips
-    }
-
-    /// What faults add to a round trip now.
-    #[inline]
-    pub(super) fn delay(&self, place: PlaceId, zone: ZoneId) -> SimDuration {
-        self.link(place, zone).delay
     }
 
     /// Whether any link loses packets now.

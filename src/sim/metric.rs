@@ -7,6 +7,7 @@ use super::scenario::Scenario;
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::backend::Role;
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::stats::Observation;
 
 /// A run with what it simulated: all that a metric may depend on.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,14 @@ impl Metric {
     /// The metric called `name`, if there is one.
     pub fn find(name: &str) -> Option<&'static Self> {
         METRICS.iter().find(|metric| metric.name == name)
+    }
+
+    /// What `run` says of it; absent where there is nothing to measure.
+    pub fn observe(&self, run: &Run<'_>) -> Option<Observation> {
+        match self.formula {
+            Formula::Value(value) => value(run).map(Observation::Value),
+            Formula::Ratio { part, whole } => Some(Observation::Ratio { part: part(run), whole: whole(run) }),
+        }
     }
 
     /// Its value in `run`; absent where there is nothing to measure.

@@ -175,6 +175,15 @@ pub struct ZoneSample {
     pub utilization: Option<f64>,
 }
 
+/// The responses of one sample of the timeline, to all connections that were open in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Responses {
+    /// How many were complete in it.
+    pub count: u64,
+    /// How long they took from their requests on, together, in nanoseconds.
+    pub nanos: u64,
+}
+
 /// All samples of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
@@ -184,6 +193,9 @@ pub struct Timeline {
     pub zones: Vec<IdVec<ZoneId, ZoneSample>>,
     /// Sample by sample: how often the role that serves changed.
     pub failover_switches: Vec<u64>,
+    /// Sample by sample: how long requests took.
+    #[serde(default)]
+    pub responses: Vec<Responses>,
 }
 
 /// Everything that one run found.

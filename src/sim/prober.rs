@@ -184,7 +184,7 @@ enum ProbeDraw {
 impl Prober {
     /// The generator of one draw of the latest probe.
     fn draws(&self, what: ProbeDraw) -> impl Rng + use<> {
-        self.trips.child(self.number << 2 | what as u64).draws()
+        self.trips.draws_of(self.number << 2 | what as u64)
     }
 }
 

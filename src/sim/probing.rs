@@ -16,7 +16,7 @@ impl Simulation<'_> {
     pub(super) fn probe_starts(&mut self, now: SimTime, backend: BackendId, prober: u8) {
         let zone = self.scenario.backends[backend].zone;
         let place = PlaceId::from_index(zone.index());
-        let (delay, passes) = (self.links.delay(place, zone), self.links.passes(place, zone));
+        let (delay, passes) = (self.links.link(place, zone).delay, self.links.passes(place, zone));
         let (arrival, next) = self.probers[backend].start(now, prober, delay, passes);
         let timeout = now + self.scenario.health_check.timeout;
         if self.probes_wait(backend) {

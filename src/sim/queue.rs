@@ -15,6 +15,12 @@ const BOTTOM_LIMIT: usize = 256;
 /// Events that a bucket is meant to hold.
 const BUCKET_TARGET: usize = 32;
 const MAX_BUCKETS: usize = 1 << 14;
+/// Events in each part of the far future.
+const CHUNK: usize = 1 << 10;
+/// Emptied buckets that are kept for new ones, with room for this many events at most: more memory than that is given
+/// back.
+const SPARE_BUCKETS: usize = 64;
+const SPARE_ROOM: usize = 2 * SORT_LIMIT;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
@@ -32,10 +38,29 @@ pub(super) struct EventQueue<E> {
     /// From coarse to fine. Each one's remaining span begins where the next finer one's ends; the finest begins at
     /// `bottom_end`.
     rungs: Vec<Rung<E>>,
-    /// Events after every rung, unsorted.
-    top: Vec<Entry<E>>,
+    /// Events after every rung, unsorted, in chunks: so nothing is copied when they become more, and each chunk's memory
+    /// is given back when its events have found their buckets.
+    top: Vec<Vec<Entry<E>>>,
     /// Empty vectors with memory, for new buckets.
-    spare: Vec<Vec<Entry<E>>>,
+    spare: Spare<E>,
+}
+
+/// Empty vectors with memory.
+#[derive(Debug)]
+struct Spare<E>(Vec<Vec<Entry<E>>>);
+
+impl<E> Spare<E> {
+    fn keep(&mut self, mut emptied: Vec<Entry<E>>) {
+        let has_room = (1..=SPARE_ROOM).contains(&emptied.capacity());
+        if has_room && self.0.len() < SPARE_BUCKETS {
+            emptied.clear();
+            self.0.push(emptied);
+        }
+    }
+
+    fn take(&mut self) -> Vec<Entry<E>> {
+        self.0.pop().unwrap_or_default()
+    }
 }
 
 /// A span of time cut into buckets of 2^`shift` nanoseconds.
@@ -58,7 +83,7 @@ impl<E: Copy> EventQueue<E> {
             bottom_end: 0,
             rungs: Vec::new(),
             top: Vec::new(),
-            spare: Vec::new(),
+            spare: Spare(Vec::new()),
         }
     }
 
@@ -74,7 +99,19 @@ impl<E: Copy> EventQueue<E> {
                 return rung.push(entry);
             }
         }
-        self.top.push(entry);
+        self.push_top(entry);
+    }
+
+    #[inline]
+    fn push_top(&mut self, entry: Entry<E>) {
+        match self.top.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(entry),
+            _ => {
+                let mut chunk = Vec::with_capacity(if self.top.is_empty() { BUCKET_TARGET } else { CHUNK });
+                chunk.push(entry);
+                self.top.push(chunk);
+            }
+        }
     }
 
     /// Takes the earliest event if it is not later than `limit`.
@@ -97,8 +134,20 @@ impl<E: Copy> EventQueue<E> {
         self.bottom.get(self.head + places).map(|entry| &entry.event)
     }
 
+    /// Puts an event among the sorted ones.
     #[inline]
     fn push_bottom(&mut self, entry: Entry<E>) {
+        // Most late-comers, as the ends of round trips are, come before everything else: the place of the event that
+        // left last is free.
+        if self.head > 0 && self.bottom.get(self.head).is_none_or(|first| entry.time < first.time) {
+            self.head -= 1;
+            self.bottom[self.head] = entry;
+            return;
+        }
+        self.insert_bottom(entry);
+    }
+
+    fn insert_bottom(&mut self, entry: Entry<E>) {
         let behind = self.bottom[self.head..].partition_point(|other| other.time <= entry.time);
         self.bottom.insert(self.head + behind, entry);
         if self.bottom.len() - self.head > BOTTOM_LIMIT {
@@ -136,16 +185,13 @@ impl<E: Copy> EventQueue<E> {
             };
             let Some((start, end, mut bucket)) = rung.take_next() else {
                 self.bottom_end = rung.end;
-                let rung = self.rungs.pop().expect("it was the last one");
-                self.spare.extend(rung.buckets.into_iter().filter(|bucket| bucket.capacity() > 0));
-                self.spare.truncate(MAX_BUCKETS);
+                self.rungs.pop();
                 continue;
             };
             if bucket.len() > SORT_LIMIT && end - start > 1 {
                 let mut finer = Rung::new(start, end, bucket.len(), &mut self.spare);
                 bucket.iter().for_each(|entry| finer.push(*entry));
-                bucket.clear();
-                self.spare.push(bucket);
+                self.spare.keep(bucket);
                 self.bottom_end = start;
                 self.rungs.push(finer);
                 continue;
@@ -153,18 +199,19 @@ impl<E: Copy> EventQueue<E> {
             bucket.sort_by_key(|entry| entry.time);
             self.bottom_end = end;
             let emptied = std::mem::replace(&mut self.bottom, bucket);
-            self.spare.push(emptied);
+            self.spare.keep(emptied);
             return true;
         }
     }
 
     /// Spreads the far future over a first rung.
     fn cut_top(&mut self) {
-        let times = self.top.iter().map(|entry| entry.time);
+        let times = self.top.iter().flatten().map(|entry| entry.time);
         let start = times.clone().min().expect("there are events");
         let end = times.max().expect("there are events") + 1;
-        let mut rung = Rung::new(start, end, self.top.len(), &mut self.spare);
-        self.top.drain(..).for_each(|entry| rung.push(entry));
+        let count = self.top.iter().map(Vec::len).sum();
+        let mut rung = Rung::new(start, end, count, &mut self.spare);
+        std::mem::take(&mut self.top).into_iter().flatten().for_each(|entry| rung.push(entry));
         self.bottom_end = start;
         self.rungs.push(rung);
     }
@@ -172,17 +219,22 @@ impl<E: Copy> EventQueue<E> {
 
 impl<E: Copy> Rung<E> {
     /// An empty rung over `start..end`, for about `expected` events.
-    fn new(start: u64, end: u64, expected: usize, spare: &mut Vec<Vec<Entry<E>>>) -> Self {
+    fn new(start: u64, end: u64, expected: usize, spare: &mut Spare<E>) -> Self {
         let wanted = (expected / BUCKET_TARGET + 1).next_power_of_two().min(MAX_BUCKETS) as u64;
         let shift = (end - start).div_ceil(wanted).next_power_of_two().trailing_zeros();
         let count = ((end - start - 1) >> shift) as usize + 1;
-        let buckets = (0..count).map(|_| spare.pop().unwrap_or_default()).collect();
+        let buckets = (0..count).map(|_| spare.take()).collect();
         Self { start, end, shift, next: 0, buckets }
     }
 
     #[inline]
     fn push(&mut self, entry: Entry<E>) {
-        self.buckets[((entry.time - self.start) >> self.shift) as usize].push(entry);
+        let bucket = &mut self.buckets[((entry.time - self.start) >> self.shift) as usize];
+        if bucket.len() == bucket.capacity() {
+            // By a half, not twice: there are as many events as connections, and memory is to be near what is needed.
+            bucket.reserve_exact((bucket.len() / 2).max(4));
+        }
+        bucket.push(entry);
     }
 
     /// Takes the next bucket that holds events, with its span.

@@ -3,13 +3,13 @@
 //! Only connections that begin in the measured window count, and those are followed to their end. Levels are
 //! integrated over the window, starting from the level that stands when it begins.
 
-use super::flow::Flow;
+use super::flow::{Flow, Mark};
 use super::outcome::{
-    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Sample, Timeline, Traffic, ZoneSample,
+    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Sample, Timeline, Traffic, ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
 use super::station::Waiting;
-use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
 use crate::stats::{Histogram, Level};
 use crate::time::{SimDuration, SimTime};
@@ -68,10 +68,12 @@ pub(super) struct Recorder {
     timing: Timing,
     backend_zones: IdVec<BackendId, ZoneId>,
     client_places: IdVec<ClientId, PlaceId>,
+    zones: usize,
     traffic: IdVec<ClientId, ByZone<Traffic>>,
     decisions: IdVec<ClientId, [u64; DecisionOutcome::ALL.len()]>,
     failures: [u64; FailureCause::ALL.len()],
-    pairs: IdVec<PlaceId, IdVec<ZoneId, Pair>>,
+    /// Row by row: a place's pairs with all zones.
+    pairs: Vec<Pair>,
     backends: IdVec<BackendId, BackendRecord>,
     healthy: IdVec<ZoneId, Level>,
     /// The utilizations of each zone's backends in this sample.
@@ -80,6 +82,8 @@ pub(super) struct Recorder {
     unhealthy_connections: u64,
     diverted_connections: u64,
     timeline: Timeline,
+    /// The responses of the current sample.
+    responses: Responses,
     sample_start: SimTime,
     samples_done: usize,
     /// Measured connections that began, and those of them that completed.
@@ -93,13 +97,14 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let zones = scenario.zones.len();
-        let pairs = scenario.places.iter().map(|_| IdVec::from_fn(zones, |_| Pair::default())).collect();
+        let pairs = std::iter::repeat_with(Pair::default).take(scenario.places.len() * zones).collect();
         let samples = scenario.timing.samples();
         let row = || scenario.places.iter().map(|_| ByZone::<Sample>::new(zones)).collect();
         Self {
             timing: scenario.timing,
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             client_places: scenario.clients.iter().map(|group| group.place).collect(),
+            zones,
             traffic: scenario.clients.iter().map(|_| ByZone::new(zones)).collect(),
             decisions: scenario.clients.iter().map(|_| [0; DecisionOutcome::ALL.len()]).collect(),
             failures: [0; FailureCause::ALL.len()],
@@ -113,7 +118,9 @@ impl Recorder {
                 traffic: std::iter::repeat_with(row).take(samples).collect(),
                 zones: vec![IdVec::from_fn(zones, |_| ZoneSample::default()); samples],
                 failover_switches: vec![0; samples],
+                responses: Vec::with_capacity(samples),
             },
+            responses: Responses::default(),
             busy: IdVec::from_fn(zones, |_| Busy::default()),
             sample_start: scenario.timing.window_start(),
             samples_done: 0,
@@ -139,22 +146,27 @@ impl Recorder {
         measured
     }
 
-    /// A connection becomes active on `backend`.
     #[inline]
+    fn pair(&mut self, client: ClientId, backend: BackendId) -> &mut Pair {
+        &mut self.pairs[self.client_places[client].index() * self.zones + self.backend_zones[backend].index()]
+    }
+
+    /// A connection becomes active on `backend`.
+    #[inline(always)]
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend];
         record.active += 1;
         if now < self.timing.window_end() {
             record.peak_active = record.peak_active.max(record.active);
         }
-        self.pairs[self.client_places[client]][self.backend_zones[backend]].active.up(now);
+        self.pair(client, backend).active.up(now);
     }
 
     /// A connection's handshake ends.
     #[inline]
     pub(super) fn connected(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
-        if flow.measured {
-            let pair = &mut self.pairs[self.client_places[flow.client]][self.backend_zones[backend]];
+        if flow.is_measured() {
+            let pair = self.pair(flow.client, backend);
             let connect = now.since(flow.started).as_nanos();
             pair.latency.connect.record(connect);
             pair.sample_connect.record(connect);
@@ -166,13 +178,13 @@ impl Recorder {
     #[inline]
     pub(super) fn closed(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         self.backends[backend].active -= 1;
-        self.pairs[self.client_places[client]][self.backend_zones[backend]].active.down(now);
+        self.pair(client, backend).active.down(now);
     }
 
     /// A request is sent to `backend`.
     #[inline]
     pub(super) fn requested(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
-        if flow.measured {
+        if flow.is_measured() {
             let traffic = Traffic { request_bytes: bytes, ..Traffic::default() };
             self.add(flow.client, Some(backend), &traffic);
         }
@@ -181,18 +193,21 @@ impl Recorder {
     /// A response is complete.
     #[inline]
     pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
-        if flow.measured {
+        let taken = now.since(flow.sent).as_nanos();
+        self.responses.count += 1;
+        self.responses.nanos += taken;
+        if flow.is_measured() {
             let traffic = Traffic { requests: 1, response_bytes: bytes, ..Traffic::default() };
             self.add(flow.client, Some(backend), &traffic);
-            let pair = &mut self.pairs[self.client_places[flow.client]][self.backend_zones[backend]];
-            pair.latency.request.record(now.since(flow.sent).as_nanos());
+            let pair = self.pair(flow.client, backend);
+            pair.latency.request.record(taken);
             pair.latency.network_rtt.record(flow.trip.as_nanos());
         }
     }
 
     /// A later packet of a connection was sent to another backend.
     pub(super) fn diverted(&mut self, flow: &Flow) {
-        self.diverted_connections += u64::from(flow.measured);
+        self.diverted_connections += u64::from(flow.is_measured());
     }
 
     /// A connection is over, for `failure` or complete.
@@ -205,7 +220,7 @@ impl Recorder {
             let sample = self.sample_of(now);
             self.timeline.traffic[sample][place].at(zone).failed += 1;
         }
-        if !flow.measured {
+        if !flow.is_measured() {
             return;
         }
         self.outstanding -= 1;
@@ -213,7 +228,7 @@ impl Recorder {
         let traffic = Traffic { connections: 1, failed_connections: failed, ..Traffic::default() };
         self.add(flow.client, flow.backend, &traffic);
         self.decisions[flow.client][flow.outcome as usize] += 1;
-        self.unhealthy_connections += u64::from(flow.on_unhealthy);
+        self.unhealthy_connections += u64::from(flow.marks.has(Mark::OnUnhealthy));
         match failure {
             Some(cause) => self.failures[cause as usize] += 1,
             None => self.completed += 1,
@@ -237,10 +252,9 @@ impl Recorder {
 
     /// The measured window begins.
     pub(super) fn window_starts(&mut self, now: SimTime) {
-        for pair in self.pairs.iter_mut().flat_map(IdVec::iter_mut) {
-            pair.active.restart(now);
-        }
+        self.pairs.iter_mut().for_each(|pair| pair.active.restart(now));
         self.healthy.iter_mut().for_each(|level| level.restart(now));
+        self.responses = Responses::default();
         self.backends.iter_mut().for_each(|record| record.peak_active = record.active);
     }
 
@@ -270,13 +284,12 @@ impl Recorder {
     pub(super) fn sample_ends(&mut self, now: SimTime, switches: u64) {
         let length = self.sample_length(now).as_nanos() as f64;
         let row = &mut self.timeline.traffic[self.samples_done];
-        for (samples, pairs) in row.iter_mut().zip(self.pairs.iter_mut()) {
-            for (sample, pair) in samples.zones.iter_mut().zip(pairs.iter_mut()) {
-                sample.active = pair.active.area(now) as f64 / length;
-                pair.active.restart(now);
-                sample.connect_p99 = pair.sample_connect.quantile(990);
-                pair.sample_connect.clear();
-            }
+        let samples = row.iter_mut().flat_map(|samples| samples.zones.iter_mut());
+        for (sample, pair) in samples.zip(self.pairs.iter_mut()) {
+            sample.active = pair.active.area(now) as f64 / length;
+            pair.active.restart(now);
+            sample.connect_p99 = pair.sample_connect.quantile(990);
+            pair.sample_connect.clear();
         }
         for (zone, sample) in self.timeline.zones[self.samples_done].pairs_mut() {
             sample.healthy = self.healthy[zone].area(now) as f64 / length;
@@ -285,6 +298,7 @@ impl Recorder {
             sample.utilization = (busy.count > 0).then(|| busy.sum / f64::from(busy.count));
         }
         self.timeline.failover_switches[self.samples_done] = switches;
+        self.timeline.responses.push(std::mem::take(&mut self.responses));
         self.samples_done += 1;
         self.sample_start = now;
     }
@@ -301,15 +315,14 @@ impl Recorder {
         for record in self.backends.iter_mut() {
             record.count_time(&self.timing, now);
         }
+        let places = self.pairs.len() / self.zones;
+        let mut latencies = self.pairs.into_iter().map(|pair| pair.latency);
+        let latency = (0..places).map(|_| latencies.by_ref().take(self.zones).collect()).collect();
         let outcome = Outcome {
             traffic: self.traffic,
             decisions: self.decisions,
             failures: self.failures,
-            latency: self
-                .pairs
-                .into_iter()
-                .map(|row| row.into_iter().map(|pair| pair.latency).collect())
-                .collect(),
+            latency,
             backends: self
                 .backends
                 .iter()
@@ -337,7 +350,8 @@ impl Recorder {
         outcome
     }
 
-    #[inline]
+    /// Most parts of `traffic` are zeros known to the caller, which vanish where this is part of it.
+    #[inline(always)]
     fn add(&mut self, client: ClientId, backend: Option<BackendId>, traffic: &Traffic) {
         match backend {
             Some(backend) => {

@@ -1,6 +1,6 @@
 //! What one run simulates: the experiment file's cell with every name resolved and every default filled in.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::{Deserialize, Serialize};
 
@@ -405,7 +405,7 @@ pub struct ClientGroup {
     /// The share of its UDP requests that are sent in fragments.
     pub fragmented: Ratio,
     /// Distinct addresses that it sends to: 1 for the load balancer's own; more where the load balancer is next hop.
-    pub destinations: NonZeroU32,
+    pub destinations: NonZeroU16,
     /// Distinct client addresses.
     pub addresses: NonZeroU32,
     /// The backends that the clients are, one for each address; none if they are none.
@@ -419,7 +419,7 @@ pub struct ClientGroup {
     /// From a request to giving up.
     pub request_timeout: SimDuration,
     /// How often a failed connection is tried anew, each time from a new source port.
-    pub retries: u32,
+    pub retries: u8,
     /// How long it waits before each of them.
     pub retry_backoff: Backoff,
     /// It sends no request on an older connection, but closes it and opens a new one. Absent: none is too old.

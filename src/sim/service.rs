@@ -3,7 +3,7 @@
 
 use super::connection::Draw;
 use super::event::{BackendStep, Event, FlowStep};
-use super::flow::FlowState;
+use super::flow::{FlowState, Mark};
 use super::machine::MachineState;
 use super::outcome::FailureCause;
 use super::simulation::Simulation;
@@ -46,6 +46,7 @@ impl Simulation<'_> {
     }
 
     /// A worker begins with a request at time `now`.
+    #[inline]
     fn serve(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
         let flow = &self.flows[id];
         let work = flow.draw(Draw::Service, flow.requests_sent, &self.stations[backend].service_time);
@@ -142,6 +143,7 @@ impl Simulation<'_> {
     }
 
     /// An answer sets out at time `sent`, and is not lost.
+    #[inline(always)]
     pub(super) fn deliver(&mut self, sent: SimTime, id: FlowId) {
         let response = sent + self.flows[id].way_back();
         if response <= self.request_deadline(id) {
@@ -153,8 +155,9 @@ impl Simulation<'_> {
 
     /// The request that is under way fails when it has taken too long.
     fn time_request(&mut self, id: FlowId) {
-        if !self.flows[id].timed {
-            self.flows[id].timed = true;
+        let flow = &mut self.flows[id];
+        if !flow.marks.has(Mark::Timed) {
+            flow.marks.set(Mark::Timed, true);
             let deadline = self.request_deadline(id);
             self.schedule(deadline, id, FlowStep::RequestTimeout);
         }

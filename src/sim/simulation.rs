@@ -4,7 +4,7 @@ use super::autoscaler::Autoscaler;
 use super::clients::Clients;
 use super::event::{BackendStep, Event, FlowStep, Tick};
 use super::fault::{Strike, StrikeEffect, strikes};
-use super::flow::{FlowState, Flows};
+use super::flow::{FlowState, Flows, Mark};
 use super::links::Links;
 use super::machine::Machine;
 use super::outcome::Outcome;
@@ -14,18 +14,16 @@ use super::recorder::Recorder;
 use super::scenario::Scenario;
 use super::station::Station;
 use crate::ids::{BackendId, FlowId, Id, IdVec, PlaceId};
-use crate::lb::packet::Endpoint;
 use crate::lb::{Counters, LoadBalancer};
 use crate::random::{Purpose, RunSeed};
 use crate::time::SimTime;
-
-/// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
-pub(super) const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
 
 /// How many events ahead the connection of an event is fetched.
 const FLOWS_AHEAD: usize = 6;
 /// How many events ahead the tracking entry of its next packet is fetched; its connection is there by then.
 const PACKETS_AHEAD: usize = 3;
+/// After so many events, a few milliseconds of real time, who watches is told the time.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
 
 /// One world, which owns everything in it.
 #[derive(Debug)]
@@ -107,10 +105,18 @@ impl<'a> Simulation<'a> {
     ///
     /// Connections begin until the measured window ends; nothing new begins while the last ones are followed to
     /// their end. At equal times events come before arrivals.
-    pub fn run(mut self) -> Outcome {
+    pub fn run(self) -> Outcome {
+        self.run_watched(&|_| ())
+    }
+
+    /// The same; `watch` is told the time now and then.
+    pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Outcome {
         let mut now = SimTime::ZERO;
         let end = self.scenario.timing.window_end();
         loop {
+            if self.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                watch(now);
+            }
             let arrival = self.clients.next_time();
             if let Some((time, event)) = self.queue.pop_until(arrival) {
                 assert!(time >= now, "time ran back from {now:?} to {time:?}");
@@ -122,8 +128,7 @@ impl<'a> Simulation<'a> {
                 now = arrival;
                 self.events += 1;
                 if self.balancer.is_large() {
-                    let source = self.clients.next_source(client);
-                    self.prefetch(client, source);
+                    self.balancer.prefetch(&self.clients.next_packet(client));
                 }
                 if self.is_dead(client, connection.address) {
                     self.clients.not_opened(now, client, connection);
@@ -147,12 +152,16 @@ impl<'a> Simulation<'a> {
         if !self.balancer.is_large() && !self.flows.is_large() {
             return;
         }
-        if let Some(Event::Flow { flow, .. }) = self.queue.ahead(FLOWS_AHEAD) {
+        if let Some(Event::Flow { flow, step }) = self.queue.ahead(FLOWS_AHEAD)
+            && !step.follows_closely()
+        {
             self.flows.prefetch(*flow);
         }
-        if let Some(Event::Flow { flow, .. }) = self.queue.ahead(PACKETS_AHEAD) {
-            let (client, source) = self.source(*flow);
-            self.prefetch(client, source);
+        if let Some(&Event::Flow { flow, step }) = self.queue.ahead(PACKETS_AHEAD)
+            && step.sends_packet()
+            && !step.follows_closely()
+        {
+            self.prefetch_route(flow);
         }
     }
 
@@ -202,10 +211,12 @@ impl<'a> Simulation<'a> {
     }
 
     fn step(&mut self, now: SimTime, flow: FlowId, step: FlowStep) {
-        self.flows[flow].pending -= 1;
-        self.flows[flow].timed &= step != FlowStep::RequestTimeout;
-        let state = self.flows[flow].state;
-        match (step, state) {
+        let named = &mut self.flows[flow];
+        named.pending -= 1;
+        if step == FlowStep::RequestTimeout {
+            named.marks.set(Mark::Timed, false);
+        }
+        match (step, named.state) {
             (FlowStep::ServiceEnds, _) => self.service_ends(now, flow),
             (FlowStep::Fails(cause), FlowState::Failing) => self.fail(now, flow, cause),
             (FlowStep::SynArrives, FlowState::Connecting) => self.syn_arrives(now, flow),

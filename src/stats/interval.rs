@@ -59,7 +59,8 @@ impl Interval {
 }
 
 impl Interval {
-    fn of(estimate: Estimate, confidence: Confidence) -> Self {
+    /// The interval of `estimate` that covers the true value with probability `confidence`.
+    pub fn of(estimate: Estimate, confidence: Confidence) -> Self {
         let Estimate { n, value, std_dev } = estimate;
         Self { n, mean: value, std_dev, half_width: estimate.half_width(1.0 - confidence.0) }
     }

@@ -42,6 +42,12 @@ impl Paired {
         Self { baseline: Sample::values(vec![0.0; sample.len()]), other: sample }
     }
 
+    /// Of a sample alone, [`Sample::bound_of_nothing`]. Differences have none.
+    pub fn bound_of_nothing(&self, error: f64) -> Option<f64> {
+        let alone = self.baseline.is_value(0.0);
+        self.other.bound_of_nothing(error).filter(|_| alone)
+    }
+
     /// How many pairs.
     pub fn len(&self) -> usize {
         self.baseline.len()

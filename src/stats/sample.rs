@@ -2,6 +2,20 @@
 
 use super::{Estimate, Moments};
 
+/// What one replication says of a metric: a value of its own, or a part of a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Observation {
+    /// A value.
+    Value(f64),
+    /// A part of a whole, which may be nothing of nothing: that adds nothing to either sum.
+    Ratio {
+        /// The part.
+        part: f64,
+        /// The whole.
+        whole: f64,
+    },
+}
+
 /// One value, or one part and one whole, of each replication.
 ///
 /// The estimate of parts and wholes is the ratio of their means: the mean of the ratios would be biased where the wholes
@@ -27,6 +41,11 @@ impl Sample {
     pub fn ratios(parts: Vec<f64>, wholes: Vec<f64>) -> Self {
         assert_eq!(parts.len(), wholes.len(), "one whole for every part");
         Self { parts, wholes: Some(wholes) }
+    }
+
+    /// Whether every replication gave `value`, of its own.
+    pub(super) fn is_value(&self, value: f64) -> bool {
+        self.wholes.is_none() && self.parts.iter().all(|part| *part == value)
     }
 
     /// How many replications.
@@ -55,6 +74,15 @@ impl Sample {
         Some(self.parts.iter().zip(wholes).map(residual).collect())
     }
 
+    /// The upper bound, with this probability of being too low, of a ratio of which no replication found any part: of a
+    /// proportion of so many independent tries none of which came true, about 3 over their number for 5 % (the rule of
+    /// three; Hanley and Lippman-Hand 1983, doi:10.1001/jama.1983.03330370053031). Without spread there is no other.
+    pub fn bound_of_nothing(&self, error: f64) -> Option<f64> {
+        let tries: f64 = self.wholes.as_ref()?.iter().sum();
+        let nothing = tries > 0.0 && self.parts.iter().all(|part| *part == 0.0);
+        nothing.then(|| (-libm::log(error) / tries).min(1.0))
+    }
+
     /// The estimate over these replications alone, each as often as it is named.
     pub fn over(&self, replications: impl Iterator<Item = usize> + Clone) -> Option<f64> {
         let part = mean(replications.clone().map(|index| self.parts[index]))?;
@@ -65,6 +93,24 @@ impl Sample {
                 (whole != 0.0).then(|| part / whole)
             }
         }
+    }
+}
+
+/// Observations of one metric, all of the same kind.
+impl FromIterator<Observation> for Sample {
+    fn from_iter<I: IntoIterator<Item = Observation>>(observations: I) -> Self {
+        let mut is_ratio = false;
+        let (parts, wholes) = observations
+            .into_iter()
+            .map(|observation| match observation {
+                Observation::Value(value) => (value, 1.0),
+                Observation::Ratio { part, whole } => {
+                    is_ratio = true;
+                    (part, whole)
+                }
+            })
+            .unzip();
+        if is_ratio { Self::ratios(parts, wholes) } else { Self::values(parts) }
     }
 }
 

@@ -9,6 +9,7 @@ use super::{experiment, outcomes};
 use crate::experiment::Experiment;
 use crate::experiment::runner::{Progress, RunId, RunPanic, all_runs, run_all};
 use crate::report::tables::Tables;
+use crate::sim::metric::Run;
 use crate::sim::outcome::Outcome;
 
 const WORLD: &str = r#"
@@ -61,7 +62,9 @@ fn written(experiment: &Experiment, runs: &[(RunId, Outcome)]) -> Vec<(String, S
     let mut tables = Tables::create(folder.path(), experiment).unwrap();
     for (run, outcome) in runs {
         let cell = &experiment.cells()[run.cell];
-        tables.add(cell, run.replication, &experiment.scenario(cell), outcome).unwrap();
+        let (scenario, latency) = (experiment.scenario(cell), outcome.latency_overall());
+        let found = Run { scenario: &scenario, outcome, latency: &latency };
+        tables.add(cell, run.replication, &found).unwrap();
     }
     tables.finish().unwrap();
     files(folder.path())

@@ -38,7 +38,7 @@ pub(super) fn row(finding: &Finding) -> String {
 }
 
 /// `value` to five significant digits.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

@@ -126,7 +126,7 @@ fn wrong_questions_are_status_2_and_broken_folders_status_1() {
     fails(&["out", "--metric", "failure_rate"], 2, "did you mean \"failure_ratio\"?");
     fails(&["out", "--baseline", "spil"], 2, "did you mean \"spill\"?");
     fails(&["out", "--baseline", "spill,spillover_ratio=0.7"], 2, "it has 0.0, 0.5, 1.0");
-    fails(&["nowhere"], 1, "nowhere/runs.csv");
+    fails(&["nowhere"], 2, "there is no folder nowhere");
     fs::write(folder.path().join("out/.zonesim-journal"), "").unwrap();
     fails(&["out"], 1, "--resume");
     fs::remove_file(folder.path().join("out/.zonesim-journal")).unwrap();

@@ -6,10 +6,14 @@ mod data;
 mod deploy;
 mod expect;
 mod explain;
+mod precision;
 mod recommend;
+mod report;
 mod run;
+mod search;
 mod shard;
 mod usage;
+mod warmup;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -43,14 +43,14 @@ fn it_recommends_the_best_that_keeps_to_the_limit() {
 }
 
 #[test]
-fn wrong_questions_are_status_2_and_broken_folders_status_1() {
+fn wrong_questions_are_status_2() {
     let folder = results_of(&four_a_zone());
     for (args, status, part) in [
         (&["out", "--objective", "cross_zone_usd"][..], 2, "cross_zone_usd_per_month"),
         (&["out", "--objective", "requests", "--subject-to", "failure_ratio=1"], 2, "METRIC<=VALUE"),
         (&["out", "--objective", "requests", "--subject-to", "failures<=1"], 2, "there is no metric"),
         (&["out"], 2, "--objective"),
-        (&["nowhere", "--objective", "requests"], 1, "nowhere"),
+        (&["nowhere", "--objective", "requests"], 2, "there is no folder nowhere"),
     ] {
         let output = zonesim(folder.path(), &[&["recommend"], args].concat());
         assert_status(&output, status);

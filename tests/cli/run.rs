@@ -52,6 +52,22 @@ fn results_are_the_same_whatever_the_threads_and_the_time() {
 }
 
 #[test]
+fn an_allocator_of_the_users_own_changes_nothing() {
+    let folder = folder_with(SMALL);
+    let run = |out: &str, tunables: &str| {
+        let mut run = command(folder.path(), &["run", "small.toml", "--no-charts", "--out", out]);
+        if tunables.is_empty() {
+            run.env_remove("GLIBC_TUNABLES");
+        } else {
+            run.env("GLIBC_TUNABLES", tunables);
+        }
+        assert_status(&run.output().unwrap(), 0);
+        tables(&folder.path().join(out))
+    };
+    assert_eq!(run("large-pages", ""), run("small-pages", "glibc.malloc.hugetlb=0"));
+}
+
+#[test]
 fn the_folder_is_complete_and_adds_up() {
     let folder = folder_with(SMALL);
     assert_status(&zonesim(folder.path(), &["run", "small.toml", "--set", "clients.web-a.addresses=7"]), 0);
@@ -148,8 +164,24 @@ fn a_missed_threshold_is_status_3_with_all_results() {
         let folder = folder_with(&text);
         let output = zonesim(folder.path(), &["run", "small.toml", "--no-charts"]);
         assert_status(&output, status);
-        assert_eq!(stderr(&output).contains("failure_ratio"), status == 3, "{}", stderr(&output));
-        assert!(stderr(&output).contains("thresholds: "), "{}", stderr(&output));
+        let text = stderr(&output);
+        // Every cell of the arm that it judges, with its bound, its mean and the verdict in words.
+        for ratio in ["0.0", "0.5", "1.0"] {
+            let row = text.lines().find(|line| line.contains(&format!("spill, spillover_ratio = {ratio}")));
+            let row = row.unwrap_or_else(|| panic!("{ratio} is missing: {text}"));
+            assert!(row.starts_with("failure_ratio ") && row.contains(" to "), "{row}");
+            let verdict = if status == 0 { "passed" } else { "missed" };
+            assert!(row.contains(&format!("  {verdict}")), "{row}");
+        }
+        let count = if status == 0 {
+            "thresholds: 3 passed, 0 missed"
+        } else {
+            "threshold missed: 0 passed, 3 missed"
+        };
+        assert!(text.contains(count), "{text}");
+        let quiet = zonesim(folder.path(), &["run", "small.toml", "--no-charts", "--quiet"]);
+        assert_status(&quiet, status);
+        assert_eq!(stderr(&quiet).contains("failure_ratio"), status == 3, "quiet shows misses only");
         assert_eq!(rows(&folder.path().join("results/small"), "runs.csv").len(), 8);
     }
 }

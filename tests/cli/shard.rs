@@ -188,7 +188,7 @@ fn what_does_not_belong_together_is_not_merged() {
         (&["one", "two", "other"], "other is of another experiment, or of other data, than one"),
         (&["one", "two", "whole"], "whole holds no shard"),
         (&["one", "two", "version"], "version is of zonesim 0.0.1"),
-        (&["one", "two", "nowhere"], "nowhere holds no shard"),
+        (&["one", "two", "nowhere"], "there is no folder nowhere"),
     ] {
         let output = merge(folder.path(), shards, "merged");
         assert_status(&output, 2);

@@ -37,7 +37,9 @@ pub(super) fn render(experiment: &Experiment, summaries: &[CellSummary]) -> Stri
     if rows.len() > ROWS_SHOWN {
         text += &format!("… and {} more rows in summary.csv\n", rows.len() - ROWS_SHOWN);
     }
-    let replications = experiment.replications();
+    let counts = summaries.iter().map(|summary| summary.replications);
+    let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+    let replications = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     text + &format!("means over {replications} replications, ± half of the 95 % interval\n")
 }
 

@@ -94,7 +94,7 @@ fn behind(unit: Unit, candidate: &Candidate) -> String {
 }
 
 /// The estimate and the bound that is held against the limit.
-fn check_text(constraint: &Constraint, check: &Check) -> String {
+pub(in crate::cli) fn check_text(constraint: &Constraint, check: &Check) -> String {
     let unit = Gauge::of(&constraint.metric).unit;
     let Some(value) = check.value else { return "missing".to_owned() };
     let Some((low, high)) = check.ends else { return unit.text(value) };

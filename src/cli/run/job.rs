@@ -1,18 +1,20 @@
 //! A results folder that is being filled.
 
 use std::fs;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::progress::ProgressLine;
 use crate::cli::console::Console;
 use crate::experiment::Experiment;
+use crate::experiment::agenda::Agenda;
 use crate::experiment::cost::longest_first;
-use crate::experiment::runner::{Progress, RunId, all_runs, run_all};
+use crate::experiment::runner::{Progress, RunId, run_growing};
 use crate::experiment::shard::Shard;
 use crate::report::charts::draw_all;
 use crate::report::draw::Format;
@@ -20,6 +22,7 @@ use crate::report::journal::{Journal, Part, experiment_hash};
 use crate::report::manifest::{self, EndedJob, JobCounts, Manifest, write_file};
 use crate::report::page;
 use crate::report::tables::{CellSummary, Tables};
+use crate::sim::metric::Run;
 use crate::sim::outcome::Outcome;
 
 /// What a job is: an experiment or a shard of it, and where its results go.
@@ -31,12 +34,9 @@ pub(super) struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Its runs, in order.
-    pub(super) fn runs(self) -> Vec<RunId> {
-        match self.shard {
-            Some(shard) => shard.runs(self.experiment),
-            None => all_runs(self.experiment),
-        }
+    /// Its runs: those that are there from the beginning.
+    pub(super) fn agenda(self) -> Agenda {
+        Agenda::new(self.experiment, self.shard)
     }
 
     /// Whether its folder holds every run of it already. The journal of a shard stays, for its outcomes are merged.
@@ -49,6 +49,26 @@ impl Task<'_> {
         Journal::exists(self.folder) == self.shard.is_some() && Manifest::read(self.folder).is_some_and(same)
     }
 
+    /// Opens the journal of its folder, so that a bad folder fails before anything is simulated.
+    pub(super) fn open(self, resume: bool, console: &Console) -> anyhow::Result<Journal> {
+        let Self { experiment, folder, .. } = self;
+        // A shard may be started again before it had begun, and nobody watches.
+        let journal = if resume && (self.shard.is_none() || Journal::exists(folder)) {
+            Journal::resume(folder, experiment, self.part())?
+        } else {
+            fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
+            let unfinished = Journal::exists(folder);
+            let journal = Journal::create(folder, experiment, self.part())?;
+            if unfinished {
+                console
+                    .note("an unfinished job in this folder is discarded; --resume would have finished it");
+            }
+            remove_old(folder)?;
+            journal
+        };
+        Ok(journal)
+    }
+
     fn part(self) -> Part {
         self.shard.map_or(Part::Whole, Part::Shard)
     }
@@ -58,100 +78,111 @@ pub(super) struct Job<'a> {
     task: Task<'a>,
     journal: Journal,
     tables: Tables<'a>,
-    /// Every run, in order.
-    runs: Vec<RunId>,
-    /// The first of them that is not in the tables.
-    next: usize,
+    agenda: Agenda,
+    /// The last run that is in the tables, if there is one.
+    written: Option<RunId>,
     /// What an earlier, interrupted job had finished.
     earlier: JobCounts,
     wall_time: Duration,
 }
 
 impl<'a> Job<'a> {
-    /// Opens every file, so that a bad folder fails before anything is simulated.
-    pub(super) fn open(task: Task<'a>, resume: bool, console: &Console) -> anyhow::Result<Self> {
+    /// Opens every file of a job whose journal is open.
+    pub(super) fn begin(task: Task<'a>, mut journal: Journal) -> anyhow::Result<Self> {
         let Task { experiment, folder, .. } = task;
-        // A shard may be started again before it had begun, and nobody watches.
-        let journal = if resume && (task.shard.is_none() || Journal::exists(folder)) {
-            Journal::resume(folder, experiment, task.part())?
-        } else {
-            fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
-            let unfinished = Journal::exists(folder);
-            let journal = Journal::create(folder, experiment, task.part())?;
-            if unfinished {
-                console
-                    .note("an unfinished job in this folder is discarded; --resume would have finished it");
-            }
-            remove_old(folder)?;
-            journal
-        };
         let tables = Tables::create(folder, experiment)?;
         write_file(folder, "experiment.toml", &experiment.document_in(folder))?;
         let earlier = journal.counts();
-        let runs = task.runs();
-        let mut job = Self { task, journal, tables, runs, next: 0, earlier, wall_time: Duration::ZERO };
+        let mut agenda = task.agenda();
+        agenda.catch_up(experiment, |run| journal.outcome(run))?;
+        let mut job =
+            Self { task, journal, tables, agenda, written: None, earlier, wall_time: Duration::ZERO };
         job.catch_up()?;
         Ok(job)
     }
 
-    /// How many runs it has.
-    pub(super) fn length(&self) -> usize {
-        self.runs.len()
-    }
-
     /// Simulates what is missing, the longest runs first, until done or stopped by Ctrl-C.
-    pub(super) fn simulate(&mut self, jobs: usize, console: &Console) -> anyhow::Result<()> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let on_signal = Arc::clone(&stop);
-        ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed))
-            .context("can't listen for Ctrl-C")?;
+    pub(super) fn simulate(
+        &mut self,
+        jobs: usize,
+        stop: &AtomicBool,
+        console: &Console,
+    ) -> anyhow::Result<()> {
         let experiment = self.task.experiment;
-        let missing: Vec<RunId> = self.runs.iter().filter(|run| !self.journal.has(**run)).copied().collect();
+        let runs = self.agenda.runs().iter();
+        let missing: Vec<RunId> = runs.filter(|run| !self.journal.has(**run)).copied().collect();
         let missing: Vec<RunId> =
             longest_first(experiment, missing).into_iter().map(|(run, _)| run).collect();
-        let bar = progress_bar(self.runs.len(), self.runs.len() - missing.len(), console);
+        let finished = self.journal.runs().map(|run| run.cell);
+        let mut line = ProgressLine::new(experiment, &self.agenda, finished, console);
+        line.show(&self.agenda, &[]);
         #[allow(clippy::disallowed_methods, reason = "how long a job takes is real time")]
         let begun = std::time::Instant::now();
-        run_all(experiment, missing, jobs, &stop, |progress| -> anyhow::Result<()> {
+        run_growing(experiment, missing, jobs, stop, |progress| -> anyhow::Result<Vec<RunId>> {
             match progress {
                 Progress::Finished(run, outcome) => {
-                    bar.inc(1);
+                    line.finished(run.cell);
                     self.take(run, &outcome)
                 }
-                Progress::Waiting => Ok(self.journal.tick()?),
+                Progress::Waiting(under_way) => {
+                    line.show(&self.agenda, &under_way);
+                    self.journal.tick()?;
+                    Ok(Vec::new())
+                }
             }
         })?;
         self.wall_time = begun.elapsed();
-        bar.finish_and_clear();
+        line.clear();
         Ok(())
     }
 
-    /// Takes a finished run, and writes the rows of every run whose turn has come.
-    fn take(&mut self, run: RunId, outcome: &Outcome) -> anyhow::Result<()> {
+    /// Takes a finished run, and writes the rows of every run whose turn has come; gives the runs that follow from it.
+    fn take(&mut self, run: RunId, outcome: &Outcome) -> anyhow::Result<Vec<RunId>> {
         self.journal.add(run, outcome)?;
-        if self.runs[self.next] == run {
-            self.write(run, outcome)?;
-            self.next += 1;
-            self.catch_up()?;
+        let more = self.write_in_turn(run, outcome)?;
+        self.catch_up()?;
+        Ok(more)
+    }
+
+    /// Observes a run, and writes its rows if it is its turn.
+    fn write_in_turn(&mut self, id: RunId, outcome: &Outcome) -> anyhow::Result<Vec<RunId>> {
+        let experiment: &'a Experiment = self.task.experiment;
+        let cell = &experiment.cells()[id.cell];
+        let scenario = experiment.scenario(cell);
+        let latency = outcome.latency_overall();
+        let run = Run { scenario: &scenario, outcome, latency: &latency };
+        // First, so that no later cell takes the turn of what follows.
+        let more = self.agenda.observe(id, &run);
+        if self.next() == Some(id) {
+            self.tables.add(cell, id.replication, &run)?;
+            self.written = Some(id);
         }
-        Ok(())
+        Ok(more)
+    }
+
+    /// The run whose turn it is, in order of runs.
+    fn next(&self) -> Option<RunId> {
+        let after = self.written.map_or(Bound::Unbounded, Bound::Excluded);
+        self.agenda.runs().range((after, Bound::Unbounded)).next().copied()
     }
 
     /// Writes the rows of the finished runs that have waited for earlier ones.
     fn catch_up(&mut self) -> anyhow::Result<()> {
-        while let Some(run) = self.runs.get(self.next).copied() {
+        while let Some(run) = self.next() {
             let Some(outcome) = self.journal.outcome(run)? else { break };
             self.write(run, &outcome)?;
-            self.next += 1;
         }
         Ok(())
     }
 
-    fn write(&mut self, run: RunId, outcome: &Outcome) -> anyhow::Result<()> {
+    /// Writes the rows of a run.
+    fn write(&mut self, id: RunId, outcome: &Outcome) -> anyhow::Result<()> {
         let experiment: &'a Experiment = self.task.experiment;
-        let cell = &experiment.cells()[run.cell];
+        let cell = &experiment.cells()[id.cell];
         let scenario = experiment.scenario(cell);
-        self.tables.add(cell, run.replication, &scenario, outcome)?;
+        let latency = outcome.latency_overall();
+        self.tables.add(cell, id.replication, &Run { scenario: &scenario, outcome, latency: &latency })?;
+        self.written = Some(id);
         Ok(())
     }
 
@@ -161,21 +192,22 @@ impl<'a> Job<'a> {
         mut self,
         jobs: usize,
         charts: Option<&[Format]>,
-    ) -> anyhow::Result<Option<Vec<CellSummary>>> {
+    ) -> anyhow::Result<Option<(Vec<CellSummary>, Manifest)>> {
         // After an interruption there are gaps; what lies beyond them is kept too.
-        for index in self.next..self.runs.len() {
-            let run = self.runs[index];
-            if let Some(outcome) = self.journal.outcome(run)? {
-                self.write(run, &outcome)?;
+        while let Some(run) = self.next() {
+            match self.journal.outcome(run)? {
+                Some(outcome) => self.write(run, &outcome)?,
+                None => self.written = Some(run),
             }
         }
         let Task { experiment, shard, folder } = self.task;
         let summaries = self.tables.finish()?;
         self.journal.sync()?;
         let total = self.journal.counts();
-        let (runs, wall_time) = (self.runs.len(), self.wall_time);
-        let ended = EndedJob { shard, runs, jobs, wall_time, total, fresh: total.since(self.earlier) };
-        let manifest = Manifest::new(experiment, &ended);
+        let (agenda, wall_time) = (&self.agenda, self.wall_time);
+        let (fresh, warmup) = (total.since(self.earlier), self.journal.warmup());
+        let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, total, fresh };
+        let manifest = Manifest::new(experiment, &ended, &summaries);
         manifest.write(folder)?;
         if let Some(formats) = charts {
             draw_all(folder, formats, |_| {})?;
@@ -183,12 +215,12 @@ impl<'a> Job<'a> {
         if manifest.complete && shard.is_none() {
             self.journal.remove()?;
         }
-        Ok(manifest.complete.then_some(summaries))
+        Ok(manifest.complete.then_some((summaries, manifest)))
     }
 }
 
 /// Removes what an older job has left in its results folder that this one may not write again.
-fn remove_old(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn remove_old(folder: &Path) -> anyhow::Result<()> {
     if Manifest::read(folder).is_none() {
         // Not a results folder: nothing here is ours.
         return Ok(());
@@ -205,15 +237,4 @@ fn remove_old(folder: &Path) -> anyhow::Result<()> {
         fs::remove_file(&path).with_context(|| format!("can't remove {}", path.display()))?;
     }
     Ok(())
-}
-
-fn progress_bar(length: usize, done: usize, console: &Console) -> ProgressBar {
-    let target = if console.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(length as u64), target);
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs  {per_sec}  {eta} left");
-    bar.set_style(style.expect("the template is right"));
-    bar.set_position(done as u64);
-    bar.reset_eta();
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
 }

@@ -165,7 +165,10 @@ fn the_complete_example() {
     assert_eq!(experiment.document(), COMPLETE);
     let [threshold] = experiment.thresholds() else { panic!("one threshold") };
     assert_eq!(threshold.metric.name, "failure_ratio");
-    assert_eq!((threshold.arm.as_deref(), threshold.min, threshold.max), (Some("spill"), None, Some(0.001)));
+    assert_eq!(
+        (threshold.arm.as_deref(), threshold.limits.min, threshold.limits.max),
+        (Some("spill"), None, Some(0.001))
+    );
 
     let scenario = experiment.scenario(last_cell(&experiment));
     assert_eq!(

@@ -39,7 +39,7 @@ fn names_of_keys() {
         r#"
         seed = 7 ⇒ sed = 7 ¦ 4:1 ¦ `simulation.sed` is not a known key ¦ did you mean `seed`?
         [region] ⇒ [regio] ¦ 9:2 ¦ `regio` is not a known key ¦ did you mean `region`?
-        [region] ⇒ precision = {}\n[region] ¦ 9:1 ¦ `simulation.precision` is not ¦ known keys: seed
+        [region] ⇒ precison = {}\n[region] ¦ 9:1 ¦ `simulation.precison` is not ¦ did you mean `precision`?
         [[faults]] ⇒ [[operation]] ¦ 49:3 ¦ `operation` is not a known key ¦ mean `operations`?
         sigma = 0.35 ⇒ sigm = 0.35 ¦ 14:52 ¦ `network.cross_zone_rtt.lognormal.sigm` ¦ mean `sigma`?
         lognormal = { ⇒ normal = { ¦ 14:20 ¦ `network.cross_zone_rtt.normal` is ¦ mean `lognormal`?

@@ -17,8 +17,12 @@ fn blocks() -> Vec<&'static str> {
 
 #[test]
 fn examples_are_accepted() {
-    let [clients, faults, service, pools, charts] = blocks()[..] else { panic!("five examples") };
+    let [clients, faults, service, pools, charts, simulation] = blocks()[..] else { panic!("six examples") };
     drop(parse(&format!("{SMALL}{charts}")).unwrap());
+    let begin = SMALL.find("[simulation]").unwrap();
+    let without = format!("{}{}", &SMALL[..begin], &SMALL[SMALL.find("[region]").unwrap()..]);
+    let precise = parse(&format!("{without}{simulation}")).unwrap();
+    assert!(precise.finds_warmup() && precise.precision().is_some());
     let base = SMALL[..SMALL.find("[[arms]]").unwrap()]
         .replace("duration = \"10m\"", "duration = \"30m\"")
         .replace("size = 2", "size = 4");

@@ -120,7 +120,7 @@ fn arms_and_thresholds_can_be_overridden_too() {
     ]);
     assert_eq!(experiment.cells().len(), 2);
     assert_eq!(experiment.cells()[0].values[0].as_ref().unwrap().as_str(), "0.75");
-    assert_eq!(experiment.thresholds()[0].max, Some(0.5));
+    assert_eq!(experiment.thresholds()[0].limits.max, Some(0.5));
     let server = experiment.scenario(&experiment.cells()[1]).groups.iter().next().unwrap().server.clone();
     assert!(matches!(server.workers, Workers::Limited(count) if count.get() == 7));
     assert_eq!(server.service_time, first(&experiment).groups.iter().next().unwrap().server.service_time);

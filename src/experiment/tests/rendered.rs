@@ -65,7 +65,7 @@ fn of_values() {
     6 | warmup = 60
       |          ^^
       |
-      = help: write a duration with a unit, such as "5s" or "70us"
+      = help: write a duration with a unit, such as "2m", or "auto"
     "#);
     insta::assert_snapshot!(wrong("spillover_ratio = 0.5", "spillover_ratio = 1.5"), @r#"
     error: `backend_service.zonal_affinity.spillover_ratio`: 1.5 is not a ratio

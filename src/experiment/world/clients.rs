@@ -1,6 +1,6 @@
 //! `[[clients]]`: who opens connections, and from where.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use super::super::trace::WrittenArrivals;
 use super::backend_service::ServiceProtocol;
 use super::groups::Backends;
 use super::zone_id;
-use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, ClientId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
 use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::Origin;
@@ -166,6 +166,10 @@ pub(super) fn clients(
     if written.is_empty() {
         return Err(Problem::that(list(), "is empty", "write at least one client group"));
     }
+    if written.len() > MAX_CLIENT_GROUPS {
+        let what = format!("has {} client groups", written.len());
+        return Err(Problem::that(list(), what, format!("write at most {MAX_CLIENT_GROUPS}")));
+    }
     let own = written.iter().enumerate();
     let own = own.map(|(index, client)| client.own_backends(backends, &list().member(index)));
     let own: Vec<Vec<BackendId>> = own.collect::<Result<_, _>>()?;
@@ -215,14 +219,14 @@ impl Client {
             origin,
             protocol,
             fragmented: self.fragmented,
-            destinations: NonZeroU32::new(self.destinations.get()).unwrap_or(NonZeroU32::MIN),
+            destinations: NonZeroU16::new(self.destinations.get() as u16).unwrap_or(NonZeroU16::MIN),
             addresses: self.addresses(&own_backends),
             own_backends,
             arrivals,
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
-            retries: self.retries.get(),
+            retries: self.retries.get() as u8,
             retry_backoff: self.retry_backoff,
             max_age: self.max_age.map(Span::get),
         }

@@ -1,11 +1,16 @@
 //! `[simulation]`: when the world is measured, and how often.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::super::bounded::{Span, Whole};
 use super::super::path::KeyPath;
+use super::super::precision::WrittenPrecision;
 use super::super::problem::Problem;
 use crate::sim::scenario::Timing;
+use crate::stats::{MSER_BATCH, MSER_BATCHES_MIN};
 use crate::time::SimDuration;
 
 /// The most samples of a timeline.
@@ -17,22 +22,66 @@ const SAMPLES_MAX: u64 = 100_000;
 pub(in super::super) struct Simulation {
     /// The root of all randomness. Default: 42.
     pub seed: u64,
-    /// How often each cell is run. Default: 10.
-    pub replications: Whole<1, 1_000_000>,
+    /// How often each cell is run. Default: 10, without a precision.
+    pub replications: Option<Whole<1, 1_000_000>>,
+    /// Instead: until a metric is known so well. Default: none.
+    pub precision: Option<WrittenPrecision>,
     /// Not measured. Default: 2 min.
-    warmup: SimDuration,
+    pub warmup: Warmup,
     /// Measured. Default: 30 min.
     duration: Span,
     /// Resolution of the timeline. Default: 10 s.
     sample_interval: Span,
 }
 
+/// `warmup`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Warmup {
+    /// So long.
+    Fixed(SimDuration),
+    /// As long as pilot runs find it must be.
+    Auto,
+}
+
+impl Warmup {
+    /// What a file writes for [`Warmup::Auto`].
+    pub(in super::super) const AUTO: &str = "auto";
+
+    /// How long it is, if the file says so.
+    pub(in super::super) fn fixed(self) -> Option<SimDuration> {
+        match self {
+            Self::Fixed(length) => Some(length),
+            Self::Auto => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Warmup {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl Visitor<'_> for Written {
+            type Value = Warmup;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a duration with a unit, such as \"2m\", or \"auto\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Warmup, E> {
+                match text {
+                    Warmup::AUTO => Ok(Warmup::Auto),
+                    _ => text.parse().map(Warmup::Fixed).map_err(E::custom),
+                }
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
+}
+
 impl Default for Simulation {
     fn default() -> Self {
         Self {
             seed: 42,
-            replications: Whole::new(10),
-            warmup: SimDuration::from_secs(120),
+            replications: None,
+            precision: None,
+            warmup: Warmup::Fixed(SimDuration::from_secs(120)),
             duration: Span::from_secs(1800),
             sample_interval: Span::from_secs(10),
         }
@@ -40,9 +89,14 @@ impl Default for Simulation {
 }
 
 impl Simulation {
+    /// How often each cell is run, if the file does not say it.
+    pub(in super::super) const REPLICATIONS: Whole<1, 1_000_000> = Whole::new(10);
+
     /// When the world is measured.
     pub(super) fn timing(&self) -> Result<Timing, Problem> {
-        let Self { warmup, duration, sample_interval, .. } = *self;
+        let Self { duration, sample_interval, .. } = *self;
+        // Until pilots have found it, there is none: what must come before the end of the window comes before it then.
+        let warmup = self.warmup.fixed().unwrap_or(SimDuration::ZERO);
         let path = |key| KeyPath::to("simulation").key(key);
         if warmup > Span::LONGEST {
             let help = format!("write at most \"{}\" (ten years)", Span::LONGEST);
@@ -54,6 +108,17 @@ impl Simulation {
             let what = format!("is {sample_interval}, which cuts {duration} into {samples} samples");
             let least = SimDuration::from_nanos(duration.as_nanos().div_ceil(SAMPLES_MAX));
             let help = format!("write at least \"{least}\", for at most {SAMPLES_MAX} samples");
+            return Err(Problem::that(path("sample_interval"), what, help));
+        }
+        let least = (MSER_BATCH * MSER_BATCHES_MIN) as u64;
+        if self.warmup == Warmup::Auto && duration.as_nanos() / sample_interval.as_nanos() < least {
+            let what = format!(
+                "is {sample_interval}, which makes too few samples of {duration} to find a warm-up in them"
+            );
+            let most = SimDuration::from_nanos(duration.as_nanos() / least);
+            let help = format!(
+                "write at most \"{most}\", for at least {least} samples, or give `warmup` as a duration"
+            );
             return Err(Problem::that(path("sample_interval"), what, help));
         }
         Ok(Timing { warmup, duration, sample_interval })

@@ -4,72 +4,86 @@
 //! Removing a backend moves only its own keys; adding one moves keys only to it. With weights the score is
 //! `weight / -ln(u)` of a uniform hash `u`, so that shares are proportional to weights.
 
-use std::cmp::Reverse;
-
 use crate::ids::BackendId;
-use crate::random::{hash_bytes, mix};
+use crate::random::{fold, hash_bytes, mix};
 
-/// The members of one set.
+/// The members of one set, in order of their ids.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rendezvous {
-    members: Vec<Member>,
+    ids: Vec<BackendId>,
+    /// What each one's scores come from; apart from the ids, because every pick reads all of them.
+    salts: Vec<u64>,
+    weights: Vec<f64>,
     /// How many members weigh other than 1.
     weighted: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    salt: u64,
-    id: BackendId,
-    weight: f64,
-}
-
-impl Member {
-    /// The score of a key among members of different weights. A weight of 0 never wins against another.
-    fn weighted_score(&self, key: u64) -> f64 {
-        let unit = (mix(key ^ self.salt) as f64 + 0.5) / (u64::MAX as f64 + 1.0);
-        // The hash is never all ones here: a unit of 1.0 would score infinitely.
-        self.weight / -libm::log(unit.min(1.0 - f64::EPSILON / 2.0))
-    }
 }
 
 impl Rendezvous {
     /// Adds `id`, whose scores come from `name`.
     pub(super) fn add(&mut self, id: BackendId, name: &str, weight: f64) {
+        let position = self.ids.partition_point(|other| *other < id);
         self.weighted += usize::from(weight != 1.0);
-        self.members.push(Member { salt: hash_bytes(0, name.as_bytes()), id, weight });
+        self.ids.insert(position, id);
+        self.salts.insert(position, hash_bytes(0, name.as_bytes()));
+        self.weights.insert(position, weight);
     }
 
     /// Removes `id`, if it is a member.
     pub(super) fn remove(&mut self, id: BackendId) {
-        if let Some(position) = self.members.iter().position(|member| member.id == id) {
-            let member = self.members.swap_remove(position);
-            self.weighted -= usize::from(member.weight != 1.0);
+        if let Ok(position) = self.ids.binary_search(&id) {
+            self.ids.remove(position);
+            self.salts.remove(position);
+            self.weighted -= usize::from(self.weights.remove(position) != 1.0);
         }
+    }
+
+    /// Whether members weigh different from each other.
+    pub(super) fn is_weighted(&self) -> bool {
+        self.weighted > 0
     }
 
     /// The member with the highest score for `key`; ties go to the lowest id.
     #[inline]
     pub(super) fn pick(&self, key: u64) -> Option<BackendId> {
-        if self.weighted > 0 { self.pick_weighted(key) } else { self.pick_equal(key) }
+        if self.is_weighted() { self.pick_weighted(key) } else { self.pick_equal(key) }
     }
 
     #[inline]
     fn pick_equal(&self, key: u64) -> Option<BackendId> {
-        let score = |member: &&Member| (mix(key ^ member.salt), Reverse(member.id));
-        self.members.iter().max_by_key(score).map(|member| member.id)
+        let (first, others) = self.salts.split_first()?;
+        let mut best = (score(key, *first), 0);
+        for (salt, position) in others.iter().zip(1..) {
+            let score = score(key, *salt);
+            if score > best.0 {
+                best = (score, position);
+            }
+        }
+        Some(self.ids[best.1])
     }
 
     /// Where all weigh nothing, all weigh the same (WGT-2).
     #[cold]
     fn pick_weighted(&self, key: u64) -> Option<BackendId> {
-        if self.members.iter().all(|member| member.weight == 0.0) {
+        if self.weights.iter().all(|weight| *weight == 0.0) {
             return self.pick_equal(key);
         }
-        let score = |member: &Member| member.weighted_score(key);
-        let best = self.members.iter().max_by(|a, b| score(a).total_cmp(&score(b)).then(b.id.cmp(&a.id)));
-        best.map(|member| member.id)
+        let score = |position: &usize| weighted_score(key, self.salts[*position], self.weights[*position]);
+        let best = (0..self.ids.len()).max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)));
+        best.map(|position| self.ids[position])
     }
+}
+
+/// The score of a key among members of equal weight. Keys and salts are hashes themselves, so a product mixes enough.
+#[inline]
+fn score(key: u64, salt: u64) -> u64 {
+    fold(key ^ salt)
+}
+
+/// The score of a key among members of different weights. A weight of 0 never wins against another.
+fn weighted_score(key: u64, salt: u64, weight: f64) -> f64 {
+    let unit = (mix(key ^ salt) as f64 + 0.5) / (u64::MAX as f64 + 1.0);
+    // The hash is never all ones here: a unit of 1.0 would score infinitely.
+    weight / -libm::log(unit.min(1.0 - f64::EPSILON / 2.0))
 }
 
 #[cfg(test)]

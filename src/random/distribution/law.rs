@@ -3,8 +3,9 @@
 use rand::Rng;
 use rand_distr::Distribution as _;
 
+use super::super::exp::exp;
 use super::super::portable::Portable;
-use super::super::ziggurat::{exponential, open_unit};
+use super::super::ziggurat::{exponential, normal, open_unit};
 use super::DistributionError;
 use super::empirical::Curve;
 
@@ -12,14 +13,18 @@ use super::empirical::Curve;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Law {
     Constant(f64),
+    Exponential { mean: f64 },
+    Lognormal { mu: f64, sigma: f64 },
+    Other(OtherLaw),
+}
+
+/// A law that is drawn less often, or takes longer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum OtherLaw {
     Uniform {
         low: f64,
         width: f64,
     },
-    Exponential {
-        mean: f64,
-    },
-    Lognormal(rand_distr::LogNormal<Portable>),
     Gamma(rand_distr::Gamma<Portable>),
     Weibull(rand_distr::Weibull<Portable>),
     Pareto {
@@ -35,14 +40,24 @@ pub(super) enum Law {
 }
 
 impl Law {
-    /// A draw.
-    #[inline]
+    /// A draw. Of the commonest laws it takes a few nanoseconds, so it is made part of its caller.
+    #[inline(always)]
     pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         match self {
             Self::Constant(value) => *value,
-            Self::Uniform { low, width } => low + width * open_unit(rng.next_u64()),
             Self::Exponential { mean } => mean * exponential(rng),
-            Self::Lognormal(law) => law.sample(rng).0,
+            Self::Lognormal { mu, sigma } => exp(mu + sigma * normal(rng)),
+            Self::Other(law) => law.draw(rng),
+        }
+    }
+}
+
+impl OtherLaw {
+    /// A draw.
+    #[inline(never)]
+    fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        match self {
+            Self::Uniform { low, width } => low + width * open_unit(rng.next_u64()),
             Self::Gamma(law) => law.sample(rng).0,
             Self::Weibull(law) => law.sample(rng).0,
             // The inverse of the distribution function cut at `max`, where `reach` = F(max), 1 if uncut.
@@ -88,15 +103,14 @@ pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), DistributionErr
     if low > high {
         return Err(DistributionError::Swapped { form: "uniform", low: "low", high: "high" });
     }
-    Ok((Law::Uniform { low, width: high - low }, (low + high) / 2.0))
+    Ok((Law::Other(OtherLaw::Uniform { low, width: high - low }), (low + high) / 2.0))
 }
 
 /// The law of this form, and its mean.
 pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), DistributionError> {
     let mu = libm::log(positive("lognormal", "median", median)?);
     let sigma = finite("lognormal", "sigma", sigma)?;
-    let law = rand_distr::LogNormal::new(Portable(mu), Portable(sigma)).expect("sigma is finite");
-    Ok((Law::Lognormal(law), libm::exp(mu + sigma * sigma / 2.0)))
+    Ok((Law::Lognormal { mu, sigma }, libm::exp(mu + sigma * sigma / 2.0)))
 }
 
 /// The law of this form, and its mean.
@@ -104,7 +118,7 @@ pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), DistributionErr
     let mean = positive("gamma", "mean", mean)?;
     let shape = positive("gamma", "shape", shape)?;
     let law = rand_distr::Gamma::new(Portable(shape), Portable(mean / shape)).expect("both are above zero");
-    Ok((Law::Gamma(law), mean))
+    Ok((Law::Other(OtherLaw::Gamma(law)), mean))
 }
 
 /// The law of this form, and its mean.
@@ -112,7 +126,7 @@ pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Distribution
     let scale = positive("weibull", "scale", scale)?;
     let shape = positive("weibull", "shape", shape)?;
     let law = rand_distr::Weibull::new(Portable(scale), Portable(shape)).expect("both are above zero");
-    Ok((Law::Weibull(law), scale * libm::tgamma(1.0 + 1.0 / shape)))
+    Ok((Law::Other(OtherLaw::Weibull(law)), scale * libm::tgamma(1.0 + 1.0 / shape)))
 }
 
 /// The law of this form, and its mean.
@@ -121,14 +135,17 @@ pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f
     let shape = positive("pareto", "shape", shape)?;
     let Some(max) = max else {
         let mean = if shape > 1.0 { shape * scale / (shape - 1.0) } else { f64::INFINITY };
-        return Ok((Law::Pareto { scale, inverse_shape: 1.0 / shape, reach: 1.0 }, mean));
+        return Ok((Law::Other(OtherLaw::Pareto { scale, inverse_shape: 1.0 / shape, reach: 1.0 }), mean));
     };
     let max = positive("pareto", "max", max)?;
     if max < scale {
         return Err(DistributionError::Swapped { form: "pareto", low: "scale", high: "max" });
     }
     let reach = 1.0 - libm::pow(scale / max, shape);
-    Ok((Law::Pareto { scale, inverse_shape: 1.0 / shape, reach }, truncated_pareto_mean(scale, shape, max)))
+    Ok((
+        Law::Other(OtherLaw::Pareto { scale, inverse_shape: 1.0 / shape, reach }),
+        truncated_pareto_mean(scale, shape, max),
+    ))
 }
 
 fn truncated_pareto_mean(scale: f64, shape: f64, max: f64) -> f64 {
@@ -151,5 +168,5 @@ pub(super) fn geometric(mean: f64) -> Result<(Law, f64), DistributionError> {
         return Ok((Law::Constant(1.0), 1.0));
     }
     // P(count > k) = (1 - p)^k with p = 1 / mean, which is P(exponential draw >= k).
-    Ok((Law::Geometric { exponential_mean: -1.0 / libm::log1p(-1.0 / mean) }, mean))
+    Ok((Law::Other(OtherLaw::Geometric { exponential_mean: -1.0 / libm::log1p(-1.0 / mean) }), mean))
 }

@@ -9,6 +9,9 @@ use crate::time::SimDuration;
 /// From this ratio of largest to smallest on, a log axis shows more than one from zero.
 const LOG_FROM: f64 = 8.0;
 
+/// How far below the least value the bands of a log axis are followed.
+const LOWEST_BAND: f64 = 10.0;
+
 /// White left and right of the data over their extent: room for half a marker and for a whole one.
 const LEFT: f64 = 0.04;
 const RIGHT: f64 = 0.07;
@@ -102,19 +105,36 @@ pub(super) struct ValueAxis {
 }
 
 impl ValueAxis {
+    /// A log axis on which all of `estimates` can be seen that are above zero, with their intervals down to a tenth of the
+    /// least of them: a band may begin anywhere between there and zero, or below it. Nothing if there are none.
+    pub(super) fn log_around(self, estimates: &[Estimate]) -> Option<Axis> {
+        let least = least_positive(estimates)?;
+        let ends = || estimates.iter().filter(|one| one.value > 0.0).flat_map(|one| one.values());
+        let low = ends().filter(|end| *end > 0.0).fold(least, f64::min).max(least / LOWEST_BAND);
+        let high = ends().fold(least, f64::max);
+        Some(Axis::log(self.label, self.unit, (low / 1.3, high * 1.3)))
+    }
+
     /// An axis on which all of `estimates` can be seen.
     pub(super) fn around(self, estimates: &[Estimate]) -> Axis {
-        let positive = || estimates.iter().map(|estimate| estimate.value).filter(|value| *value > 0.0);
-        let ends = || estimates.iter().flat_map(|estimate| estimate.values());
-        let (low, high) =
-            (positive().fold(f64::INFINITY, f64::min), ends().fold(f64::NEG_INFINITY, f64::max));
-        if self.log && low.is_finite() && high / low >= LOG_FROM {
-            return Axis::log(self.label, self.unit, (low / 1.3, high * 1.3));
+        let high = estimates.iter().flat_map(|estimate| estimate.values()).fold(f64::NEG_INFINITY, f64::max);
+        if self.log && least_positive(estimates).is_some_and(|low| high / low >= LOG_FROM) {
+            return self.log_around(estimates).expect("there is a value above zero");
         }
         let low = estimates.iter().map(|estimate| estimate.value).fold(self.base, f64::min);
         let high = if high > low { high } else { low + if self.unit == Unit::Percent { 0.01 } else { 1.0 } };
         Axis::linear(self.label, self.unit, (low, high + (high - low) * 0.06))
     }
+}
+
+fn least_positive(estimates: &[Estimate]) -> Option<f64> {
+    estimates.iter().map(|estimate| estimate.value).filter(|value| *value > 0.0).reduce(f64::min)
+}
+
+/// Whether the interval of `estimate` begins below the foot of `axis`, a log one.
+pub(super) fn is_cut(axis: &Axis, estimate: Estimate) -> bool {
+    let begins_below = estimate.interval.is_some_and(|(low, _)| low < axis.range.0);
+    axis.scale == Scale::Log && estimate.value > 0.0 && begins_below
 }
 
 /// Whether `value` has no place on `axis`, because it is not above zero and the axis is a log one.

@@ -96,9 +96,10 @@ fn panel(results: &Results, cell: &Cell, backends: &Backends, points: Vec<Option
             to: end as f64 - 0.5,
             label: label.clone(),
             color: ZONES[position % 2],
+            has_ends: false,
         }));
     }
-    marks.push(Mark::Hairline(Hairline { upright: false, at: 1.0 }));
+    marks.push(Mark::Hairline(Hairline { upright: false, at: 1.0, label: String::new() }));
     marks.push(Mark::Series(Series {
         name: cells::name(results, cell),
         style: Style { width, ..style },

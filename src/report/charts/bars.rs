@@ -25,7 +25,8 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
             let y = Axis::categories("", results.arms.clone()).reversed();
             let mut marks = Vec::new();
             if metric.axis.base > 0.0 {
-                marks.push(Mark::Hairline(Hairline { upright: true, at: metric.axis.base }));
+                let at = metric.axis.base;
+                marks.push(Mark::Hairline(Hairline { upright: true, at, label: String::new() }));
             }
             marks.push(Mark::Bars(bars));
             panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y, marks });

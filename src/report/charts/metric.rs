@@ -46,6 +46,8 @@ pub(super) struct Sheet<'a> {
     pub(super) title: &'a str,
     pub(super) metrics: Vec<Metric>,
     pub(super) facets: Vec<Facet>,
+    /// Whether the vertical axes are logarithmic, whatever the values.
+    pub(super) log: bool,
 }
 
 /// The chart of `metrics`; none where no metric has any value.
@@ -63,7 +65,7 @@ pub(super) fn figure(results: &Results, title: &str, metrics: &[Metric]) -> Opti
     let all = facets.len();
     facets = cells::spread(facets, if metrics.len() == 1 { MOST_FACETS.0 } else { MOST_FACETS.1 });
     let count = facets.len();
-    let sheet = Sheet { results, title, metrics, facets };
+    let sheet = Sheet { results, title, metrics, facets, log: false };
     let mut figure = match along {
         Some(along) => versus::figure(&sheet, &along),
         None => bars::figure(&sheet),

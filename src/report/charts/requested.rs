@@ -4,9 +4,10 @@ use super::axis::{self, NumericAxis, ValueAxis};
 use super::cells::{self, Facet};
 use super::metric::{Metric, Sheet};
 use super::versus;
+use crate::report::figure::Figure;
 use crate::report::figure::unit::Unit;
-use crate::report::figure::{Axis, Figure};
 use crate::report::gauge::Gauge;
+use crate::report::observed::QuestionError;
 use crate::report::results::Results;
 use crate::report::results::setup::ChartRequest;
 use crate::sim::metric::Metric as Definition;
@@ -19,6 +20,41 @@ pub(super) fn stem(request: &ChartRequest) -> String {
     let usual = || format!("{}_vs_{}", request.metric, request.axis);
     // A folder may have been edited: no name leads out of it.
     super::file_name(&request.file.clone().unwrap_or_else(usual))
+}
+
+/// Checks that `results` have what `request` names.
+///
+/// # Errors
+/// The key that names something else, and what is wrong with it.
+pub(super) fn check(results: &Results, request: &ChartRequest) -> Result<(), (&'static str, QuestionError)> {
+    let axis = |key, name: &str| {
+        let position = results.axes.iter().position(|axis| axis == name);
+        position.ok_or_else(|| (key, unknown("axis", name, &results.axes)))
+    };
+    if Definition::find(&request.metric).is_none() || !results.metrics.contains(&request.metric) {
+        return Err(("metric", unknown("metric", &request.metric, &results.metrics)));
+    }
+    let along = axis("axis", &request.axis)?;
+    if axis::numeric(results, along).is_none() {
+        let problem = format!("{:?} has values that are no numbers; make it the `facet`", request.axis);
+        return Err(("axis", QuestionError(problem)));
+    }
+    if let Some(facet) = &request.facet {
+        axis("facet", facet)?;
+    }
+    match request.arms.iter().flatten().find(|arm| !results.arms.contains(arm)) {
+        Some(arm) => Err(("arms", unknown("arm", arm, &results.arms))),
+        None => Ok(()),
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[String]) -> QuestionError {
+    if known.is_empty() {
+        return QuestionError(format!(
+            "there is no {what} {name:?}: these results have none; leave the chart out"
+        ));
+    }
+    QuestionError::unknown(what, name, known.iter().map(String::as_str))
 }
 
 /// The figure that is asked for; none where the results have nothing to show in it.
@@ -46,7 +82,8 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
         return None;
     }
     let panels = facets.len();
-    let sheet = Sheet { results: &shown, title: definition.name, metrics: vec![metric], facets };
+    let sheet =
+        Sheet { results: &shown, title: definition.name, metrics: vec![metric], facets, log: is_log('y') };
     let mut figure = versus::figure(&sheet, &along);
     figure.notes.extend(sheet.absences());
     if panels < count {
@@ -60,9 +97,6 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
             Unit::Number if definition.unit != "1" => format!("{words} ({})", definition.unit),
             _ => words.clone(),
         };
-    }
-    if is_log('y') {
-        to_log(&mut figure);
     }
     Some(figure)
 }
@@ -94,26 +128,6 @@ fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// Makes the vertical axes logarithmic, and gaps of what they have no place for.
-fn to_log(figure: &mut Figure) {
-    let values = figure.panels.iter().flat_map(|panel| panel.marks.iter().flat_map(versus::estimates));
-    let values: Vec<f64> = values.map(|estimate| estimate.value).filter(|value| *value > 0.0).collect();
-    let (low, high) = (values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max));
-    let Some((low, high)) = low.zip(high) else {
-        figure.notes.push("No value is above zero, so that the axis is not logarithmic.".to_owned());
-        return;
-    };
-    let mut zeros = 0;
-    for panel in &mut figure.panels {
-        let shown = panel.y.shown;
-        panel.y = Axis { shown, ..Axis::log(panel.y.label.clone(), panel.y.unit, (low / 1.3, high * 1.3)) };
-        zeros += panel.marks.iter_mut().map(|mark| versus::drop_zeros(&panel.y, mark)).sum::<usize>();
-    }
-    if zeros > 0 {
-        figure.notes.push(format!("Left out: {zeros} values of zero, which a log axis doesn't have."));
-    }
 }
 
 #[cfg(test)]
@@ -154,6 +168,27 @@ mod tests {
         );
         assert_eq!((plain.legend.len(), plain.panels[0].marks.len()), (3, 3));
         assert_eq!(plain.panels[0].y.label, "Failure ratio");
+    }
+
+    #[test]
+    fn bands_fit_on_a_log_axis_or_it_says_where_they_do_not() {
+        let mut results = Sample::default().results();
+        results.setup.charts = vec![ChartRequest { log: Some("y".to_owned()), ..request() }];
+        let drawn = |results: &Results| figure(results, &results.setup.charts[0]).unwrap();
+        let before = drawn(&results);
+        assert!(!before.notes.iter().any(|note| note.contains("foot")), "{:?}", before.notes);
+        let wide = results.summary.get_mut(&(5, "failure_ratio".to_owned())).unwrap();
+        (wide.ci_low, wide.ci_high) = (Some(-0.01), Some(0.5));
+        let after = drawn(&results);
+        assert!(after.notes.iter().any(|note| note.contains("drawn from its foot")), "{:?}", after.notes);
+        let (foot, top) = after.panels[0].y.range;
+        assert!(foot > 0.0 && foot == before.panels[0].y.range.0 && top > 0.5, "{foot} {top}");
+
+        let mut zero = Sample { zero: Some("failure_ratio"), ..Sample::default() }.results();
+        zero.setup.charts = results.setup.charts;
+        let linear = drawn(&zero);
+        assert_eq!(linear.panels[0].y.scale, Scale::Linear);
+        assert!(linear.notes.iter().any(|note| note.contains("not logarithmic")), "{:?}", linear.notes);
     }
 
     #[test]

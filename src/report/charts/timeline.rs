@@ -1,5 +1,7 @@
 //! What happens over time: a column per cell, a row per quantity, a line per zone, faults shaded.
 
+mod faults;
+
 use std::collections::BTreeMap;
 
 use super::axis::ValueAxis;
@@ -7,8 +9,7 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones::{self, Zones};
-use crate::report::figure::mark::{Estimate, Join, Mark, Point, Series, Span, Spread};
-use crate::report::figure::style::Color;
+use crate::report::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
 use crate::report::figure::unit::Unit;
 use crate::report::figure::{Axis, Figure, Key, Panel, Sample};
 use crate::report::results::rows::Timeline;
@@ -18,10 +19,6 @@ use crate::time::SimDuration;
 const MOST_COLUMNS: usize = 5;
 /// The most points of a line over the width of the figure. Beyond that, lines are hatching.
 const MOST_POINTS: usize = 1000;
-const FAULT: Color = Color(252, 231, 214);
-const WARMUP: Color = Color(240, 240, 240);
-/// With more faults than this, their names are left to the remarks.
-const MOST_NAMED_FAULTS: usize = 3;
 
 /// A row of panels.
 struct Quantity {
@@ -95,10 +92,10 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
         panel.y.range.1 *= 1.2;
         panel.title = cells::name(results, cell);
         panel.badge = Some(styles[cell.arm]);
-        panel.marks.splice(..0, spans(results, &clock, true));
+        panel.marks.splice(..0, faults::spans(results, &clock, true));
     }
     for panel in panels.iter_mut().skip(selection.cells.len()) {
-        panel.marks.splice(..0, spans(results, &clock, false));
+        panel.marks.splice(..0, faults::spans(results, &clock, false));
     }
     let mut figure = Figure::new("Traffic, failures and health over time", panels, selection.cells.len());
     figure.share_axes();
@@ -129,6 +126,14 @@ fn bin(shown: &[Vec<&Timeline>]) -> usize {
     (most * shown.len()).div_ceil(MOST_POINTS).max(1)
 }
 
+/// How far samples at `times` are apart; 0 if there is one only.
+fn interval(times: impl Iterator<Item = f64>) -> f64 {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    times.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0)
+}
+
 /// How time is written.
 struct Clock {
     unit: &'static str,
@@ -144,7 +149,8 @@ impl Clock {
     fn new(results: &Results, shown: &[Vec<&Timeline>]) -> Self {
         let times = || shown.iter().flatten().filter_map(|row| row.time_s);
         let start = times().fold(f64::INFINITY, f64::min);
-        let sample = results.setup.simulation.sample_interval.map_or(0.0, SimDuration::as_secs_f64);
+        let written = results.setup.simulation.sample_interval.map(SimDuration::as_secs_f64);
+        let sample = written.unwrap_or_else(|| interval(times()));
         let end = times().fold(start, f64::max) + sample.max(1e-9);
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
@@ -232,36 +238,9 @@ fn legend(results: &Results, zones: &Zones, clock: &Clock) -> Vec<Key> {
         },
         sample: Sample::Line(palette::zone(position)),
     };
-    let spans = spans(results, clock, false);
-    let shaded = |name: &str, color: Color| {
-        let seen = spans.iter().filter_map(Mark::as_span).any(|span| span.color == color);
-        seen.then(|| Key { name: name.to_owned(), sample: Sample::Swatch(color) })
-    };
-    let zones = zones.labels.iter().enumerate().map(zone);
-    zones.chain(shaded("fault", FAULT)).chain(shaded("warm-up", WARMUP)).collect()
-}
-
-/// The warm-up and the faults as shaded spans, as far as they are in view.
-fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> {
-    let (start, end) = clock.range;
-    let at = |time: SimDuration| clock.at(time.as_secs_f64());
-    let warmup = results.setup.simulation.warmup.map_or(0.0, at);
-    let warmup = Span { from: 0.0, to: warmup, label: String::new(), color: WARMUP };
-    let faults = &results.setup.faults;
-    let named = named && faults.len() <= MOST_NAMED_FAULTS;
-    let last = SimDuration::from_nanos_f64(end * clock.seconds * 1e9);
-    let fault = faults.iter().flat_map(|fault| {
-        let windows = fault.windows(last, &results.setup.backend_service);
-        windows.into_iter().enumerate().map(move |(number, (from, to))| Span {
-            from: at(from),
-            to: to.map_or(end, at),
-            label: if named && number == 0 { fault.kind.clone() } else { String::new() },
-            color: FAULT,
-        })
-    });
-    let seen = std::iter::once(warmup).chain(fault).filter(|span| span.from < end && span.to > start);
-    let clipped = seen.map(|span| Span { from: span.from.max(start), to: span.to.min(end), ..span });
-    clipped.map(Mark::Span).collect()
+    let shades = faults::legend(results, clock).into_iter();
+    let shades = shades.map(|(name, color)| Key { name, sample: Sample::Swatch(color) });
+    zones.labels.iter().enumerate().map(zone).chain(shades).collect()
 }
 
 fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
@@ -272,36 +251,10 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
     if results.timeline.iter().any(|row| row.failover_switches > Some(0.0)) {
         notes.push("Failover switches are those in a sample, of the whole load balancer.".to_owned());
     }
-    let faults: Vec<String> = results
-        .setup
-        .faults
-        .iter()
-        .take(MOST_NAMED_FAULTS)
-        .map(|fault| {
-            let name = format!("{} {}", fault.kind, fault.target.words());
-            let time = |time: SimDuration| Unit::Number.text(clock.at(time.as_secs_f64()));
-            let last = SimDuration::from_nanos_f64(clock.range.1 * clock.seconds * 1e9);
-            let windows = fault.windows(last, &results.setup.backend_service);
-            match windows.as_slice() {
-                [] => format!("{name} at random times, not shaded"),
-                [(from, to)] => {
-                    format!("{name} {}–{} {}", time(*from), to.map_or("end".to_owned(), time), clock.unit)
-                }
-                [(from, _), .., (_, to)] => {
-                    let end = to.map_or("end".to_owned(), time);
-                    format!("{name} flapping {}–{end} {}", time(*from), clock.unit)
-                }
-            }
-        })
-        .collect();
     if clock.bin > 1 {
         notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
     }
-    let more = results.setup.faults.len().saturating_sub(MOST_NAMED_FAULTS);
-    if !faults.is_empty() {
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        notes.push(format!("Faults: {}{more}.", faults.join("; ")));
-    }
+    notes.extend(faults::note(results, clock));
     notes
 }
 
@@ -357,7 +310,7 @@ mod tests {
         }
         let figure = figure(&results).unwrap();
         let first = figure.panels[0].marks[0].as_span().unwrap();
-        assert_eq!((first.from, first.to, first.color), (1.0, 2.0, WARMUP));
+        assert_eq!((first.from, first.to, first.color), (1.0, 2.0, faults::WARMUP));
         assert!(figure.legend.iter().any(|key| key.name == "warm-up"));
     }
 
@@ -393,6 +346,14 @@ mod tests {
             "levels keep their steps, and end with one"
         );
         assert!(figure.notes.iter().any(|note| note.contains("means of 2 samples")), "{:?}", figure.notes);
+    }
+
+    #[test]
+    fn the_last_sample_has_its_length_even_if_the_file_leaves_it_at_its_default() {
+        let mut results = Folder::one_cell().results();
+        let written = figure(&results);
+        results.setup.simulation.sample_interval = None;
+        assert_eq!(figure(&results), written);
     }
 
     #[test]

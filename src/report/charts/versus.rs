@@ -1,10 +1,11 @@
 //! Metrics against the first numeric axis: one line per arm, a level for each arm that lacks the axis.
 
-use super::axis::{NumericAxis, number, off_log};
+use super::axis::{NumericAxis, is_cut, number, off_log};
 use super::caption;
 use super::cells::Facet;
 use super::metric::{Metric, Sheet};
 use super::palette;
+use super::steps::Steps;
 use crate::report::figure::mark::{Estimate, Join, Level, Mark, Point, Series, Spread};
 use crate::report::figure::style::Style;
 use crate::report::figure::{Axis, Figure, Key, Panel, Sample};
@@ -14,15 +15,21 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
     let Sheet { results, metrics, facets, .. } = sheet;
     let styles = palette::arms(&results.arms);
     let x = along.through(&values(results, along));
-    let mut zeros = 0;
+    let mut limits = Limits::default();
+    let mut steps = Steps::default();
     let mut panels = Vec::new();
     for metric in metrics {
         let by_facet: Vec<Vec<Mark>> =
             facets.iter().map(|facet| marks(results, metric, facet, along, &styles)).collect();
-        let mut y = metric.axis.around(&by_facet.iter().flatten().flat_map(estimates).collect::<Vec<_>>());
+        let shown: Vec<Estimate> = by_facet.iter().flatten().flat_map(estimates).collect();
+        let forced = if sheet.log { metric.axis.log_around(&shown) } else { None };
+        limits.not_log |= sheet.log && forced.is_none();
+        let mut y = forced.unwrap_or_else(|| metric.axis.around(&shown));
         y.label = sheet.axis_label(metric).to_owned();
-        for mut marks in by_facet {
-            zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
+        limits.cut |= shown.iter().any(|estimate| is_cut(&y, *estimate));
+        for (mut marks, facet) in by_facet.into_iter().zip(facets) {
+            limits.zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
+            let marks = steps.insert(results, along, facet, &x, marks);
             panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y: y.clone(), marks });
         }
     }
@@ -33,7 +40,8 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
     }
     figure.subtitle = caption::means(results, "bands");
     figure.legend = legend(&results.arms, &styles);
-    figure.notes = notes(results, along, zeros);
+    figure.notes = notes(results, along, limits);
+    figure.notes.extend(steps.notes());
     figure
 }
 
@@ -42,14 +50,33 @@ pub(super) fn legend(arms: &[String], styles: &[Style]) -> Vec<Key> {
     arms.iter().zip(styles).map(key).collect()
 }
 
-fn notes(results: &Results, along: &NumericAxis, zeros: usize) -> Vec<String> {
+/// What a log axis has no place for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits {
+    /// How many values of zero were left out.
+    zeros: usize,
+    /// Whether a band begins below an axis.
+    cut: bool,
+    /// Whether an axis that should be logarithmic is not.
+    not_log: bool,
+}
+
+fn notes(results: &Results, along: &NumericAxis, limits: Limits) -> Vec<String> {
     let level = |cell: &Cell| cell.values[along.index].is_empty();
     let mut notes = Vec::new();
     if results.cells.iter().any(level) {
         notes.push(format!("Lines from edge to edge: arms that have no {}.", along.name));
     }
-    if zeros > 0 {
-        notes.push(format!("Left out: {zeros} values of zero, which a log axis doesn't have."));
+    if limits.zeros > 0 {
+        notes.push(format!("Left out: {} values of zero, which a log axis doesn't have.", limits.zeros));
+    }
+    if limits.cut {
+        notes.push(
+            "Bands that begin at zero or below the foot of a log axis are drawn from its foot.".to_owned(),
+        );
+    }
+    if limits.not_log {
+        notes.push("No value is above zero, so that the axis is not logarithmic.".to_owned());
     }
     notes
 }
@@ -107,7 +134,7 @@ fn series(name: &str, style: Style, points: &[(f64, Option<Estimate>)]) -> Serie
     }
 }
 
-pub(super) fn estimates(mark: &Mark) -> Vec<Estimate> {
+fn estimates(mark: &Mark) -> Vec<Estimate> {
     match mark {
         Mark::Series(series) => series.points.iter().flatten().map(|point| point.y).collect(),
         Mark::Level(level) => vec![level.value],
@@ -116,7 +143,7 @@ pub(super) fn estimates(mark: &Mark) -> Vec<Estimate> {
 }
 
 /// Makes gaps of the zeros on a log axis and gives their number.
-pub(super) fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
+fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
     let Mark::Series(series) = mark else { return 0 };
     let zeros = series
         .points

@@ -1,8 +1,10 @@
 //! Where on the paper everything goes.
 
 use super::canvas::{Rect, Spot};
+use super::guides::HAIRLINE_NAMES;
 use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
 use super::projection::Projection;
+use crate::report::figure::mark::Mark;
 use crate::report::figure::{Axis, Figure, Panel, Scale};
 
 /// White at the edges of the paper.
@@ -152,7 +154,13 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn title_height(panel: &Panel) -> f64 {
-    if panel.title.is_empty() { 18.0 } else { PANEL_TITLE }
+    hairline_names(panel) + if panel.title.is_empty() { 18.0 } else { PANEL_TITLE }
+}
+
+/// The height of the names of hairlines above a panel; nothing if it has none.
+pub(super) fn hairline_names(panel: &Panel) -> f64 {
+    let mut lines = panel.marks.iter().filter_map(Mark::as_hairline);
+    if lines.any(|line| line.upright && !line.label.is_empty()) { HAIRLINE_NAMES } else { 0.0 }
 }
 
 fn x_height(panel: &Panel) -> f64 {

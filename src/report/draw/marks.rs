@@ -4,7 +4,7 @@ use super::axes;
 use super::canvas::{Align, Canvas, Rect, Spot};
 use super::guides;
 use super::labels;
-use super::layout::Frame;
+use super::layout::{self, Frame};
 use super::lettering::{LABEL, PANEL};
 use super::projection::Projection;
 use super::series;
@@ -51,11 +51,12 @@ pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
         }
     }
     labels::paint(canvas, plane, &panel.marks);
+    guides::paint_hairline_names(canvas, plane, &panel.marks);
     paint_title(canvas, panel, plot);
 }
 
 fn paint_title(canvas: &Canvas<'_>, panel: &Panel, plot: Rect) {
-    let y = plot.top - 24.0;
+    let y = plot.top - 24.0 - layout::hairline_names(panel);
     let mut left = plot.left;
     if let Some((style, marker)) = panel.badge.and_then(|style| Some((style, style.marker?))) {
         let reach = series::reach(style);

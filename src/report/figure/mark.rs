@@ -30,6 +30,14 @@ impl Mark {
         }
     }
 
+    /// The hairline, if it is one.
+    pub fn as_hairline(&self) -> Option<&Hairline> {
+        match self {
+            Self::Hairline(hairline) => Some(hairline),
+            _ => None,
+        }
+    }
+
     /// The span, if it is one.
     pub fn as_span(&self) -> Option<&Span> {
         match self {
@@ -73,6 +81,8 @@ pub struct Span {
     pub label: String,
     /// Its colour, a pale one.
     pub color: Color,
+    /// Whether its ends are drawn, so that it is told from others that touch or cover it.
+    pub has_ends: bool,
 }
 
 /// A thin line across the panel.
@@ -82,6 +92,8 @@ pub struct Hairline {
     pub upright: bool,
     /// The value.
     pub at: f64,
+    /// Its name, written above the panel where it is upright and there is room; may be empty.
+    pub label: String,
 }
 
 /// Points, joined or not, with their uncertainty.

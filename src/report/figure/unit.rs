@@ -19,9 +19,14 @@ const TINY: f64 = 1e-4;
 impl Unit {
     /// `value` with three significant digits.
     pub fn text(self, value: f64) -> String {
+        self.text_of(value, 3)
+    }
+
+    /// `value` with so many significant digits.
+    pub fn text_of(self, value: f64, digits: u8) -> String {
         let magnitude = self.scaled(value).abs();
         let power = if magnitude > 0.0 { magnitude.log10().floor() as i32 } else { 0 };
-        self.written(value, 2 - power)
+        self.written(value, i32::from(digits) - 1 - power)
     }
 
     /// The number at a tick, exact where the ticks are `step` apart.

@@ -14,12 +14,12 @@ use crate::sim::metric::Metric;
 const MOST_ROWS: usize = 60;
 
 /// A table with a scroll bar of its own.
-struct HtmlTable {
+pub(super) struct HtmlTable {
     text: String,
 }
 
 impl HtmlTable {
-    fn new(header: &[&str]) -> Self {
+    pub(super) fn new(header: &[&str]) -> Self {
         // Long names may break after their words.
         let name = |name: &&str| format!("<th scope=\"col\">{}</th>", escaped(name).replace('_', "_<wbr>"));
         let header: String = header.iter().map(name).collect();
@@ -27,7 +27,7 @@ impl HtmlTable {
     }
 
     /// A row: its name, its numbers, and its words.
-    fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
+    pub(super) fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
         self.text += &format!("<tr><th scope=\"row\">{}</th>", escaped(name));
         for number in numbers {
             self.text += &format!("<td class=\"number\">{}</td>", escaped(number));
@@ -38,7 +38,7 @@ impl HtmlTable {
         self.text += "</tr>\n";
     }
 
-    fn end(self) -> String {
+    pub(super) fn end(self) -> String {
         self.text + "</tbody>\n</table></div>\n"
     }
 }

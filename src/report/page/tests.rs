@@ -84,6 +84,54 @@ fn five_hundred_cells_make_a_page_that_can_be_read() {
 }
 
 #[test]
+fn thresholds_stand_in_a_table_with_every_cell_that_they_judge() {
+    assert!(!page(&Sample::default()).contains("id=\"thresholds\""), "there are none");
+    let folder = Sample::default().write();
+    let path = folder.path().join("experiment.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let thresholds = "[[thresholds]]\nmetric = \"failure_ratio\"\nmax = 0.01\n\
+                      [[thresholds]]\nmetric = \"requests\"\narm = \"stay\"\nmin = 1\n\
+                      [[thresholds]]\nmetric = \"connections\"\nmin = 1\n";
+    fs::write(&path, text + thresholds).unwrap();
+    let html = html(folder.path()).unwrap();
+    let text = well_formed(&html);
+    let section = &text[text.find("Thresholds\n").unwrap()..text.find("Summary\n").unwrap()];
+    // Staying and low ratios fail more than 1 %; the sample has no column of requests.
+    assert!(section.contains("20 passed, 7 missed"), "{section}");
+    assert!(
+        section.contains("spill, spillover_ratio = 0.3") && section.contains("failure_ratio at most 1 %")
+    );
+    assert!(section.contains("requests at least 1") && section.contains("missing"));
+    assert!(html.contains("8 more that passed</summary>") && html.contains("<nav><a href=\"#answer\""));
+}
+
+#[test]
+fn a_chart_that_cannot_be_drawn_is_an_error_with_its_line() {
+    let folder = Sample::default().write();
+    let path = folder.path().join("experiment.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    for (chart, part) in [
+        (
+            "metric = \"failure_rate\"\naxis = \"spillover_ratio\"",
+            "metric: there is no metric \"failure_rate\"; did you",
+        ),
+        ("metric = \"failure_ratio\"\naxis = \"ratio\"", "axis: there is no axis \"ratio\""),
+        (
+            "metric = \"failure_ratio\"\naxis = \"spillover_ratio\"\nfacet = \"rate\"",
+            "facet: there is no axis",
+        ),
+        (
+            "metric = \"failure_ratio\"\naxis = \"spillover_ratio\"\narms = [\"sty\"]",
+            "arms: there is no arm \"sty\"; did you",
+        ),
+    ] {
+        fs::write(&path, format!("{text}[[charts]]\n{chart}\n")).unwrap();
+        let error = html(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("experiment.toml, line 2") && error.contains(part), "{error}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let folder = Sample::default().write();
     for file in ["timeline.csv", "manifest.json", "experiment.toml"] {

@@ -83,7 +83,9 @@ impl Candidate {
     }
 }
 
-fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
+/// How a cell with this `sample` stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from
+/// the stream called `stream`.
+pub(in crate::report) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
     let missing = Check { value: None, ends: None, standing: Standing::Missing, more_replications: None };
     let Some(test) = sample.test() else { return missing };
     let estimate = test.difference;
@@ -95,11 +97,40 @@ fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> 
         if test.needs_bootstrap() { sample.bootstrap_interval(2.0 * error, draws(stream)) } else { None };
     // Where Student's t can't be trusted, neither bound may be the only one.
     let ends = resampled.map_or(student, |(low, high)| (student.0.min(low), student.1.max(high)));
+    let nothing = sample.bound_of_nothing(error);
+    let ends = nothing.map_or(ends, |bound| (ends.0, ends.1.max(bound)));
     let standing = constraint.standing(ends);
-    let needed = || estimate.replications_to_reach(constraint.limit, 2.0 * error);
+    let needed = || match nothing {
+        // That bound falls as the number of tries grows.
+        Some(bound) => {
+            (constraint.limit > 0.0).then(|| (estimate.n as f64 * bound / constraint.limit).ceil() as u64)
+        }
+        None => estimate.replications_to_reach(constraint.limit, 2.0 * error),
+    };
     let more_replications = match standing {
         Standing::Undecided => needed().map(|needed| needed.saturating_sub(estimate.n).max(1)),
         Standing::Kept | Standing::Broken | Standing::Missing => None,
     };
     Check { value: Some(estimate.value), ends: Some(ends), standing, more_replications }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Sample;
+
+    #[test]
+    fn nothing_seen_in_few_tries_keeps_to_no_narrow_limit() {
+        let of = |connections: f64, limit: &str| {
+            let sample = Sample::ratios(vec![0.0; 10], vec![connections; 10]);
+            check(&Paired::alone(sample), &limit.parse().unwrap(), 0.05, "nothing")
+        };
+        // The rule of three: none of 1000 is 0.3 % at most, and 3000 tries take 20 more replications.
+        let few = of(100.0, "failure_ratio<=0.1%");
+        assert_eq!((few.standing, few.more_replications), (Standing::Undecided, Some(20)));
+        assert!((few.ends.unwrap().1 - 0.003).abs() < 1e-4);
+        assert_eq!(of(1000.0, "failure_ratio<=0.1%").standing, Standing::Kept);
+        // No number of tries shows that something never happens.
+        assert_eq!(of(1000.0, "failure_ratio<=0").more_replications, None);
+    }
 }

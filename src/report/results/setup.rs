@@ -3,11 +3,12 @@
 //! Only these few keys are read, and all of them may be missing: charts need nothing else, and the file itself
 //! was checked when the experiment ran.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use serde::de::Error;
+use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 
 use super::error::ResultsError;
@@ -32,6 +33,34 @@ pub struct Setup {
     pub backend_service: BackendService,
     /// The charts that the experiment asks for.
     pub charts: Vec<ChartRequest>,
+    /// What its results are judged by.
+    pub thresholds: Vec<Threshold>,
+    /// What its arms change.
+    pub arms: Vec<Changes>,
+    /// The axes that its arms share, by path.
+    pub sweep: BTreeMap<String, IgnoredAny>,
+}
+
+/// The paths of which an arm has values of its own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    set: BTreeMap<String, IgnoredAny>,
+    sweep: BTreeMap<String, IgnoredAny>,
+}
+
+/// A bound on the mean of a metric.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: String,
+    /// The arm whose cells are judged; every cell if absent.
+    pub arm: Option<String>,
+    /// The least that passes.
+    pub min: Option<f64>,
+    /// The most that passes.
+    pub max: Option<f64>,
 }
 
 /// A chart that the experiment asks for.
@@ -209,12 +238,28 @@ impl Fault {
 }
 
 impl Setup {
+    /// Whether arms or axes change the faults, so that those of the file are not those of every cell.
+    pub fn changes_faults(&self) -> bool {
+        let of_arms = self.arms.iter().flat_map(|arm| arm.set.keys().chain(arm.sweep.keys()));
+        of_arms.chain(self.sweep.keys()).any(|path| path.split('.').next() == Some("faults"))
+    }
+
     /// Reads the file `path`; a missing file says nothing.
     pub fn read(path: &Path) -> Result<Self, ResultsError> {
         let Some(text) = text_if_there(path)? else { return Ok(Self::default()) };
         toml_edit::de::from_str(&text)
             .map_err(|error| ResultsError::Toml { path: path.to_owned(), problem: error.to_string() })
     }
+}
+
+/// The line, from 1, of `key` of member `index` of the list of tables called `list` in the file `path`; that of the member
+/// where it lacks the key.
+pub(in crate::report) fn line_of(path: &Path, list: &str, index: usize, key: &str) -> Option<usize> {
+    let text = fs::read_to_string(path).ok()?;
+    let document = toml_edit::Document::parse(text.as_str()).ok()?;
+    let member = document.get(list)?.get(index)?;
+    let span = member.get(key).and_then(toml_edit::Item::span).or_else(|| member.span())?;
+    Some(1 + text[..span.start].matches('\n').count())
 }
 
 /// A duration with a unit; a word such as `"auto"` is none.
@@ -238,6 +283,20 @@ pub(in crate::report) fn text_if_there(path: &Path) -> Result<Option<String>, Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_have_their_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        fs::write(
+            &path,
+            "name = \"n\"\n[[charts]]\nmetric = \"a\"\n[[charts]]\nmetric = \"b\"\naxis = \"x\"\n",
+        )
+        .unwrap();
+        let line = |index, key| line_of(&path, "charts", index, key);
+        assert_eq!([line(0, "metric"), line(1, "axis"), line(1, "facet")], [Some(3), Some(6), Some(4)]);
+        assert_eq!(line(2, "metric"), None);
+    }
 
     #[test]
     fn faults_are_read_in_every_spelling_of_their_target() {
@@ -296,5 +355,24 @@ mod tests {
             ]
         );
         assert_eq!(setup.faults[1].duration, None);
+    }
+
+    #[test]
+    fn faults_may_differ_from_cell_to_cell() {
+        for (text, changes) in [
+            ("[sweep]\n\"faults.0.target.fraction\" = [0.5, 1.0]", true),
+            ("[[arms]]\nname = \"a\"\nset = { \"faults.0.at\" = \"5m\" }", true),
+            (
+                "[[arms]]\nname = \"a\"\nsweep = { \"faults.1.factor\" = { from = 1.0, to = 2.0, step = 0.5 } }",
+                true,
+            ),
+            (
+                "[[arms]]\nname = \"a\"\nset = { \"server.workers\" = 2 }\n[sweep]\n\"clients.faults.retries\" = [0, 1]",
+                false,
+            ),
+            ("", false),
+        ] {
+            assert_eq!(toml_edit::de::from_str::<Setup>(text).unwrap().changes_faults(), changes, "{text}");
+        }
     }
 }

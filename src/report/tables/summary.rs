@@ -1,8 +1,9 @@
 //! Each metric over the replications of a cell.
 
 use super::csv_file::Field;
-use crate::sim::metric::{Formula, METRICS, Metric, Run};
-use crate::stats::{Confidence, Interval, ratio_interval, student_interval};
+use crate::experiment::warmup::Doubt;
+use crate::sim::metric::{METRICS, Metric, Run};
+use crate::stats::{Confidence, Interval, Observation, Sample};
 
 /// The columns of `summary.csv` after cell, arm and axes.
 pub(super) const SUMMARY_COLUMNS: [&str; 8] =
@@ -16,6 +17,10 @@ const CONFIDENCE: Confidence = Confidence::P95;
 pub struct CellSummary {
     /// The cell's number.
     pub cell: usize,
+    /// How many replications it has.
+    pub replications: usize,
+    /// The beginning that its runs still show, if they do.
+    pub doubt: Option<Doubt>,
     /// Every metric, in the order of [`METRICS`].
     pub metrics: Vec<MetricSummary>,
 }
@@ -29,48 +34,26 @@ pub struct MetricSummary {
     pub interval: Option<Interval>,
 }
 
-/// What the replications of a cell gave so far: for each metric its values, or its parts and wholes.
+/// What the replications of a cell said so far of each metric.
 #[derive(Debug, Default)]
 pub(super) struct Observations {
-    replications: Vec<Vec<Observation>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Observation {
-    Value(Option<f64>),
-    Ratio { part: f64, whole: f64 },
+    replications: Vec<Vec<Option<Observation>>>,
 }
 
 impl Observations {
     /// Adds one replication.
     pub(super) fn add(&mut self, run: &Run<'_>) {
-        let observe = |metric: &Metric| match metric.formula {
-            Formula::Value(value) => Observation::Value(value(run)),
-            Formula::Ratio { part, whole } => Observation::Ratio { part: part(run), whole: whole(run) },
-        };
-        self.replications.push(METRICS.iter().map(observe).collect());
+        self.replications.push(METRICS.iter().map(|metric| metric.observe(run)).collect());
     }
 
     /// Each metric over all replications.
-    pub(super) fn summarize(&self, cell: usize) -> CellSummary {
+    pub(super) fn summarize(&self, cell: usize, doubt: Option<Doubt>) -> CellSummary {
         let metrics = METRICS.iter().enumerate().map(|(index, metric)| {
-            let (mut values, mut parts, mut wholes) = (Vec::new(), Vec::new(), Vec::new());
-            for replication in &self.replications {
-                match replication[index] {
-                    Observation::Value(value) => values.extend(value),
-                    Observation::Ratio { part, whole } => {
-                        parts.push(part);
-                        wholes.push(whole);
-                    }
-                }
-            }
-            let interval = match metric.formula {
-                Formula::Value(_) => student_interval(&values, CONFIDENCE),
-                Formula::Ratio { .. } => ratio_interval(&parts, &wholes, CONFIDENCE),
-            };
+            let sample: Sample = self.replications.iter().filter_map(|found| found[index]).collect();
+            let interval = sample.estimate().map(|estimate| Interval::of(estimate, CONFIDENCE));
             MetricSummary { metric, interval }
         });
-        CellSummary { cell, metrics: metrics.collect() }
+        CellSummary { cell, replications: self.replications.len(), doubt, metrics: metrics.collect() }
     }
 }
 

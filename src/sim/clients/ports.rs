@@ -1,7 +1,8 @@
 //! The ports of client addresses.
 
-use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+
+use hashbrown::HashSet;
 
 /// The ports of each address of a group, used in turn. Like a client's kernel it never gives a port that is in use: once
 /// an address has used all of them, those in use are remembered.
@@ -10,7 +11,7 @@ pub(super) struct Ports {
     first: u16,
     count: u16,
     next: Vec<u16>,
-    in_use: Option<BTreeSet<(u32, u16)>>,
+    in_use: Option<HashSet<(u32, u16)>>,
 }
 
 impl Ports {
@@ -20,11 +21,21 @@ impl Ports {
         Self { first: *ports.start(), count, next: vec![0; addresses], in_use: None }
     }
 
-    /// A free port of `address`, if there is one. `open` gives the addresses and ports in use; it is asked once at most.
-    pub(super) fn take(&mut self, address: u32, open: impl FnOnce() -> BTreeSet<(u32, u16)>) -> Option<u16> {
-        if self.in_use.is_none() && self.next[address as usize] == self.count {
-            self.in_use = Some(open());
-        }
+    /// Whether [`know`](Self::know) must be told the ports in use before `address` can be given another one.
+    #[inline]
+    pub(super) fn must_know(&self, address: u32) -> bool {
+        self.in_use.is_none() && self.next[address as usize] == self.count
+    }
+
+    /// Remembers the addresses and ports in use.
+    #[cold]
+    pub(super) fn know(&mut self, in_use: HashSet<(u32, u16)>) {
+        self.in_use = Some(in_use);
+    }
+
+    /// A free port of `address`, if there is one.
+    #[inline]
+    pub(super) fn take(&mut self, address: u32) -> Option<u16> {
         for _ in 0..self.count {
             let next = &mut self.next[address as usize];
             if *next == self.count {
@@ -45,6 +56,7 @@ impl Ports {
     }
 
     /// A port is free again.
+    #[inline]
     pub(super) fn release(&mut self, address: u32, port: u16) {
         if let Some(in_use) = &mut self.in_use {
             in_use.remove(&(address, port));
@@ -59,7 +71,12 @@ mod tests {
     #[test]
     fn ports_are_used_in_turn_and_never_twice_at_once() {
         let mut ports = Ports::new(10..=13, 2);
-        let take = |ports: &mut Ports| ports.take(1, || BTreeSet::from([(1, 10), (1, 12)]));
+        let take = |ports: &mut Ports| {
+            if ports.must_know(1) {
+                ports.know(HashSet::from([(1, 10), (1, 12)]));
+            }
+            ports.take(1)
+        };
         assert_eq!([10, 11, 12, 13].map(|_| take(&mut ports)), [10, 11, 12, 13].map(Some));
         // All have been used: 10 and 12 still are.
         assert_eq!(take(&mut ports), Some(11));
@@ -67,6 +84,6 @@ mod tests {
         assert_eq!(take(&mut ports), None);
         ports.release(1, 12);
         assert_eq!(take(&mut ports), Some(12));
-        assert_eq!(ports.take(0, BTreeSet::new), Some(10), "another address has its own");
+        assert_eq!(ports.take(0), Some(10), "another address has its own");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::random::Bytes;
+use crate::random::distribution::law::OtherLaw;
 
 fn bytes(text: &str) -> Result<Distribution<Bytes>, String> {
     read(&format!("{{ empirical = {{ points = {text} }} }}"))
@@ -16,7 +17,7 @@ fn file_error<Q: Quantity + std::fmt::Debug>(rows: &str) -> String {
 /// The value below which the share `unit` of draws lies.
 fn quantile<Q: Quantity>(law: &Distribution<Q>, unit: f64) -> f64 {
     match &law.law {
-        Law::Empirical(curve) => curve.value(unit),
+        Law::Other(OtherLaw::Empirical(curve)) => curve.value(unit),
         other => panic!("{other:?} has no points"),
     }
 }

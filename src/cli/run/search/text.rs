@@ -1,0 +1,193 @@
+//! The answers of a search as a text: a row for each line, and what has to be said of it.
+
+use super::Found;
+use super::request::Request;
+use crate::cli::recommend::check_text;
+use crate::cli::table::{Table, count_text};
+use crate::report::compare::FAMILY_ERROR;
+use crate::report::gauge::Gauge;
+use crate::report::recommend::{Check, Constraint, Standing};
+use crate::report::search::{Answer, Goal, Judged, Outcome, Question};
+
+/// Where there is nothing to say.
+const NONE: &str = "–";
+
+pub(super) fn render(request: &Request, question: &Question, name: &str, found: &[Found]) -> String {
+    let (low, high) = (request.value(0), request.value(request.grid.len() - 1));
+    let range = format!("{} from {low} to {high} in steps of {}", request.path, request.step);
+    let mut text = match question.goal() {
+        Goal::Boundary(constraints) => {
+            let limits: Vec<String> = constraints.iter().map(ToString::to_string).collect();
+            format!("{name}: where {} is kept, along {range}\n\n", limits.join(" and "))
+        }
+        Goal::Best { metric, maximize } => {
+            let most = if *maximize { "most" } else { "least" };
+            format!("{name}: {most} {metric}, along {range}\n\n")
+        }
+    };
+    text += &match question.goal() {
+        Goal::Boundary(constraints) => boundaries(request, constraints, found),
+        Goal::Best { metric, .. } => bests(request, metric, found),
+    };
+    for found in found {
+        for note in notes(request, question, &found.answer) {
+            text += &format!("{}: {note}\n", found.name);
+        }
+    }
+    text.push('\n');
+    text + match question.goal() {
+        Goal::Boundary(_) => {
+            "A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %\n\
+             confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).\n"
+        }
+        Goal::Best { .. } => {
+            "The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired\n\
+             by replication, corrected for all that were tried (Holm). Interval: 95 %.\n"
+        }
+    }
+}
+
+/// Whether there is an answer, and not that there is none.
+pub(super) fn is_answered(answer: &Answer) -> bool {
+    !matches!(answer.outcome, Outcome::Nowhere(_) | Outcome::Missing)
+}
+
+fn boundaries(request: &Request, constraints: &[Constraint], found: &[Found]) -> String {
+    let mut header = vec!["line", "kept", "bracket", "tried", "at"];
+    header.extend(constraints.iter().map(|constraint| constraint.metric.as_str()));
+    header.push("");
+    let mut table = Table::new(&header);
+    for Found { name, answer } in found {
+        let (kept, bracket, judged) = boundary(request, &answer.outcome);
+        let mut begin = [name.clone(), kept, bracket, answer.tried.to_string()];
+        for judged in judged {
+            let checks = constraints.iter().zip(&judged.checks);
+            let checks = checks.map(|(constraint, check)| check_text(constraint, check));
+            let mut row = std::mem::take(&mut begin).to_vec();
+            row.push(request.value(judged.at).to_owned());
+            row.extend(checks);
+            row.push(standing(judged).to_owned());
+            table.row(row);
+        }
+    }
+    table.render("", &[])
+}
+
+/// Where a line is kept, the bracket, and the values that show it.
+fn boundary<'a>(request: &Request, outcome: &'a Outcome) -> (String, String, Vec<&'a Judged>) {
+    match outcome {
+        Outcome::Between { inside, beyond } => {
+            let (last, first) = (request.value(inside.at), request.value(beyond.at));
+            match inside.at < beyond.at {
+                true => (format!("up to {last}"), format!("{last} to {first}"), vec![inside, beyond]),
+                false => (format!("from {last}"), format!("{first} to {last}"), vec![beyond, inside]),
+            }
+        }
+        Outcome::Everywhere(ends) => ("at both ends".to_owned(), NONE.to_owned(), ends.iter().collect()),
+        Outcome::Nowhere(ends) => ("at neither end".to_owned(), NONE.to_owned(), ends.iter().collect()),
+        Outcome::Best { .. } | Outcome::Missing => (NONE.to_owned(), NONE.to_owned(), Vec::new()),
+    }
+}
+
+fn standing(judged: &Judged) -> &'static str {
+    match judged {
+        _ if judged.is_kept() => "kept",
+        _ if judged.is_broken() => "broken",
+        _ if judged.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
+        _ => "undecided",
+    }
+}
+
+fn bests(request: &Request, metric: &str, found: &[Found]) -> String {
+    let unit = Gauge::of(metric).unit;
+    let mut table = Table::new(&["line", "best", "bracket", metric, "tried"]);
+    for Found { name, answer } in found {
+        let [best, bracket, value] = match &answer.outcome {
+            Outcome::Best { at, estimate, bracket: (low, high), .. } => {
+                let ends = estimate.ends(FAMILY_ERROR);
+                let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
+                let bracket = format!("{} to {}", request.value(*low), request.value(*high));
+                let value = format!("{}{}", unit.text(estimate.value), ends.unwrap_or_default());
+                [request.value(*at).to_owned(), bracket, value]
+            }
+            _ => ["missing", NONE, NONE].map(str::to_owned),
+        };
+        table.row([name.clone(), best, bracket, value, answer.tried.to_string()]);
+    }
+    table.render("", &[])
+}
+
+/// What has to be said of an answer beside its row.
+fn notes(request: &Request, question: &Question, answer: &Answer) -> Vec<String> {
+    let mut notes = Vec::new();
+    match &answer.outcome {
+        Outcome::Everywhere(_) => notes.push(
+            "feasible at both ends of the range: everywhere in it, unless it is broken and kept again between; widen the \
+             range to find a boundary"
+                .to_owned(),
+        ),
+        Outcome::Nowhere(ends) => {
+            let undecided: Vec<String> = ends.iter().filter_map(|end| undecided_note(request, end)).collect();
+            let help = if undecided.is_empty() { "" } else { "add replications, " };
+            notes.push(format!(
+                "shown to be feasible at neither end of the range; {help}widen the range, or loosen the limit"
+            ));
+            notes.extend(undecided);
+        }
+        Outcome::Between { beyond, .. } => notes.extend(undecided_note(request, beyond)),
+        Outcome::Best { at, bracket, rivals, .. } => {
+            if bracket.0 == *at || bracket.1 == *at {
+                notes.push("the best lies at the end of the range: there may be a better one beyond it".to_owned());
+            }
+            if !rivals.is_empty() {
+                let values: Vec<&str> = rivals.iter().map(|rival| request.value(*rival)).collect();
+                notes.push(format!("not told apart from it: {}", values.join(", ")));
+            }
+        }
+        Outcome::Missing => notes.push("the metric has no value anywhere".to_owned()),
+    }
+    if !answer.strays.is_empty() {
+        let values: Vec<&str> = answer.strays.iter().map(|at| request.value(*at)).collect();
+        notes.push(format!(
+            "not monotone: {} kept beyond the boundary, or broken inside it; there may be another",
+            values.join(", ")
+        ));
+    }
+    for (metric, name) in question.metrics().enumerate() {
+        let turns: Vec<String> = answer
+            .turns
+            .iter()
+            .filter(|(of, _)| *of == metric)
+            .map(|(_, turn)| {
+                let verb = if turn.rises { "rises" } else { "falls" };
+                format!("{verb} from {} to {}", request.value(turn.from), request.value(turn.to))
+            })
+            .collect();
+        if !turns.is_empty() {
+            let what = if matches!(answer.outcome, Outcome::Best { .. }) {
+                "more than one valley or hill"
+            } else {
+                "not monotone"
+            };
+            notes.push(format!("{what}: {name} {}; there may be another answer", turns.join(", ")));
+        }
+    }
+    notes
+}
+
+/// That a value is not shown to break its limits, and what would decide.
+fn undecided_note(request: &Request, judged: &Judged) -> Option<String> {
+    let undecided = |check: &&Check| check.standing == Standing::Undecided;
+    let value = request.value(judged.at);
+    if judged.is_broken() {
+        return None;
+    }
+    if judged.checks.iter().any(|check| check.standing == Standing::Missing) {
+        return Some(format!("{value} has no value of a metric, and counts as not kept"));
+    }
+    let more = judged.checks.iter().filter(undecided).map(|check| check.more_replications);
+    let more = more.collect::<Option<Vec<u64>>>().and_then(|more| more.into_iter().max());
+    let more =
+        more.map_or_else(String::new, |more| format!("; about {} more replications would", count_text(more)));
+    Some(format!("the replications do not decide whether {value} is kept{more}"))
+}

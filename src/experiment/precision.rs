@@ -1,0 +1,89 @@
+//! `precision`: how well a metric of each cell must be known before its replications are enough.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::bounded::Whole;
+use super::path::KeyPath;
+use super::problem::Problem;
+use crate::sim::metric::{METRICS, Metric};
+use crate::stats::{Confidence, SequentialRule, Tolerance};
+
+/// The precision that each cell is run for.
+#[derive(Clone, Copy, Debug)]
+pub struct Precision {
+    /// The metric that must be known so well.
+    pub metric: &'static Metric,
+    /// When it is.
+    pub rule: SequentialRule,
+    /// A cell that has had so many replications gets no more. At least [`SequentialRule::FIRST`].
+    pub max_replications: u32,
+}
+
+/// As in: `failure_ratio within ±5 %`.
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.metric.name;
+        match self.rule.tolerance {
+            Tolerance::Relative(share) => write!(f, "{name} within ±{} %", percent(share)),
+            Tolerance::Absolute(most) => write!(f, "{name} within ±{most}"),
+        }
+    }
+}
+
+/// A share in per cent, without the digits that binary fractions add.
+fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}
+
+const FIRST: u32 = SequentialRule::FIRST as u32;
+
+/// `precision`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenPrecision {
+    metric: String,
+    relative: Option<f64>,
+    absolute: Option<f64>,
+    /// Default: 0.95.
+    confidence: Option<Confidence>,
+    /// Default: 1000.
+    max_replications: Option<Whole<FIRST, 1_000_000>>,
+}
+
+const MAX_REPLICATIONS: Whole<FIRST, 1_000_000> = Whole::new(1000);
+
+/// The precision that `written` describes, which stands at `path`.
+pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Precision, Problem> {
+    let at = |key| path.clone().key(key);
+    let tolerance = match (written.relative, written.absolute) {
+        (Some(share), None) if 0.0 < share && share < 1.0 => Tolerance::Relative(share),
+        (Some(share), None) => {
+            let help = "write a share strictly between 0 and 1, such as 0.05 for 5 %";
+            return Err(Problem::that(at("relative"), format_args!("can't be {share}"), help));
+        }
+        (None, Some(most)) if most > 0.0 && most.is_finite() => Tolerance::Absolute(most),
+        (None, Some(most)) => {
+            let help = "write a number above 0, in the unit of the metric";
+            return Err(Problem::that(at("absolute"), format_args!("can't be {most}"), help));
+        }
+        (Some(_), Some(_)) => {
+            let what = "has both `relative` and `absolute`";
+            return Err(Problem::that(path.clone(), what, "keep one of them"));
+        }
+        (None, None) => {
+            let what = "has neither `relative` nor `absolute`";
+            return Err(Problem::that(path.clone(), what, "add one of the two, such as relative = 0.05"));
+        }
+    };
+    let names = METRICS.iter().map(|metric| metric.name);
+    let found = Metric::find(&written.metric);
+    let metric =
+        found.ok_or_else(|| Problem::unknown_name(at("metric"), &written.metric, "metrics", names))?;
+    Ok(Precision {
+        metric,
+        rule: SequentialRule { tolerance, confidence: written.confidence.unwrap_or(Confidence::P95) },
+        max_replications: written.max_replications.unwrap_or(MAX_REPLICATIONS).get(),
+    })
+}

@@ -1,0 +1,336 @@
+//! Coverage: how often the intervals of 95 % hold the exact value, over many experiments that differ in their seeds alone.
+//!
+//! Intervals come about as `zonesim run` and `zonesim compare` make them: a metric of each run, Student's t over
+//! replications, ratios as ratios of means, differences paired by replication, and as many replications as a precision
+//! takes, where there is one.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::theory::mmck_loss;
+use crate::experiment::agenda::Agenda;
+use crate::experiment::cost::longest_first;
+use crate::experiment::runner::{Progress, RunId, RunPanic, run_growing};
+use crate::experiment::{Experiment, Overrides, Source};
+use crate::sim::metric::{Metric, Run};
+use crate::stats::{Observation, Paired, Sample};
+
+/// How many experiments there are of each world: seeds from 1 on.
+const EXPERIMENTS: u64 = 1000;
+/// What an interval of 95 % misses.
+const ERROR: f64 = 0.05;
+/// Coverage from the one to the other is right.
+const RIGHT: (f64, f64) = (0.93, 0.97);
+
+/// A world, and the intervals that are made in it.
+struct World {
+    text: String,
+    intervals: Vec<Claim>,
+}
+
+/// An interval that is made in every experiment.
+struct Claim {
+    /// What it is of, and how it is made.
+    name: &'static str,
+    metric: &'static str,
+    exact: f64,
+    /// Whether it is of the second cell minus the first, and not of the first.
+    is_difference: bool,
+}
+
+/// How often intervals held the exact value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coverage {
+    /// What they are of, and how they are made.
+    pub name: &'static str,
+    /// The exact value.
+    pub exact: f64,
+    /// How many experiments there were.
+    pub experiments: u64,
+    /// How many replications they had, on average.
+    pub replications: f64,
+    /// How many intervals held it.
+    pub covered: u64,
+    /// Half the width that they had, on average.
+    pub half_width: f64,
+}
+
+impl Coverage {
+    /// The share of intervals that held the exact value.
+    pub fn share(&self) -> f64 {
+        self.covered as f64 / self.experiments as f64
+    }
+
+    /// Whether that is close to what they claim.
+    pub fn is_right(&self) -> bool {
+        (RIGHT.0..=RIGHT.1).contains(&self.share())
+    }
+}
+
+/// Connections of several requests, few of them in a run, so that the number of requests is skewed. All complete.
+fn sessions(repetition: &str) -> String {
+    world(
+        repetition,
+        "warmup = \"0s\", duration = \"20s\", sample_interval = \"20s\"",
+        "workers = \"unlimited\", service_time = { constant = \"1ms\" }",
+        "{ poisson = { rate = 2.0 } }",
+        "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }",
+        "",
+    )
+}
+
+/// The load of the queue below, in Erlang.
+const LOAD: f64 = 1.0;
+
+/// M/M/2/5, and in a second arm M/M/2/3, both with the same arrivals and the same work.
+fn losses(repetition: &str, arms: &str) -> String {
+    world(
+        repetition,
+        "warmup = \"1s\", duration = \"5s\", sample_interval = \"5s\"",
+        "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }",
+        "{ poisson = { rate = 100.0 } }",
+        "requests = { constant = 1 }",
+        arms,
+    )
+}
+
+const TWO_ARMS: &str =
+    "[[arms]]\nname = \"five\"\n[[arms]]\nname = \"three\"\nset = { \"server.queue_limit\" = 1 }\n";
+
+fn world(
+    repetition: &str,
+    times: &str,
+    server: &str,
+    arrivals: &str,
+    connection: &str,
+    more: &str,
+) -> String {
+    format!(
+        r#"
+        name = "coverage"
+        simulation = {{ {repetition}, {times} }}
+        region = {{ name = "r", zones = ["a"] }}
+        network = {{ same_zone_rtt = {{ constant = "1us" }} }}
+        server = {{ {server} }}
+        health_check = {{ check_interval = "300s", timeout = "1s", initial_state = "HEALTHY" }}
+        backend_service.backends = [{{ group = "ig", zone = "a", size = 1 }}]
+        [[clients]]
+        name = "web"
+        kind = "vm"
+        zone = "a"
+        arrivals = {arrivals}
+        connection = {{ {connection} }}
+        {more}
+        "#
+    )
+}
+
+fn worlds() -> Vec<World> {
+    let (five, three) = (mmck_loss(2, 3, LOAD), mmck_loss(2, 1, LOAD));
+    let (requests, lost) = (2.0 * 20.0 * 3.0, 500.0 * five);
+    let claim = |name, metric, exact| Claim { name, metric, exact, is_difference: false };
+    let difference = |name, metric, exact| Claim { name, metric, exact, is_difference: true };
+    let of = |text, intervals| World { text, intervals };
+    vec![
+        of(
+            sessions("replications = 5"),
+            vec![claim("mean, 5 replications: requests of sessions", "requests", requests)],
+        ),
+        of(
+            sessions("replications = 10"),
+            vec![claim("mean, 10 replications: requests of sessions", "requests", requests)],
+        ),
+        of(
+            losses("replications = 10", TWO_ARMS),
+            vec![
+                claim("mean, 10 replications: requests that M/M/2/5 loses", "failed_queue_full", lost),
+                claim("ratio of means, 10 replications: share that M/M/2/5 loses", "failure_ratio", five),
+                difference(
+                    "paired difference of means, 10 replications: requests that M/M/2/3 loses more",
+                    "failed_queue_full",
+                    500.0 * (three - five),
+                ),
+                difference(
+                    "paired difference of ratios, 10 replications: share that M/M/2/3 loses more",
+                    "failure_ratio",
+                    three - five,
+                ),
+            ],
+        ),
+        of(
+            losses("precision = { metric = \"failure_ratio\", relative = 0.1 }", ""),
+            vec![claim("precision of 10 %: share that M/M/2/5 loses", "failure_ratio", five)],
+        ),
+        of(
+            losses("precision = { metric = \"failure_ratio\", relative = 0.2 }", ""),
+            vec![claim("precision of 20 %: share that M/M/2/5 loses", "failure_ratio", five)],
+        ),
+        of(
+            sessions("precision = { metric = \"requests\", absolute = 6.0 }"),
+            vec![claim("precision of ±6: requests of sessions", "requests", requests)],
+        ),
+    ]
+}
+
+/// Runs every experiment on `jobs` threads, and hands each world's coverage to `done`.
+///
+/// # Errors
+/// The first panic of a run.
+pub fn measure(jobs: usize, mut done: impl FnMut(&[Coverage])) -> Result<Vec<Coverage>, RunPanic> {
+    let mut all = Vec::new();
+    for world in worlds() {
+        let found = measure_world(&world, jobs, EXPERIMENTS)?;
+        done(&found);
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Coverage>, RunPanic> {
+    let begin = |claim: &Claim| Coverage {
+        name: claim.name,
+        exact: claim.exact,
+        experiments,
+        replications: 0.0,
+        covered: 0,
+        half_width: 0.0,
+    };
+    let mut coverages: Vec<Coverage> = world.intervals.iter().map(begin).collect();
+    for seed in 1..=experiments {
+        let cells = observe(world, seed, jobs)?;
+        for (claim, coverage) in world.intervals.iter().zip(&mut coverages) {
+            let sample = |cell: usize| -> Sample { cells[&(claim.metric, cell)].iter().copied().collect() };
+            let estimate = if claim.is_difference {
+                Paired::new(sample(0), sample(1)).test().map(|test| test.difference)
+            } else {
+                sample(0).estimate()
+            };
+            let estimate = estimate.expect("every experiment measures something");
+            let half = estimate.half_width(ERROR).expect("there are several replications");
+            coverage.covered += u64::from((estimate.value - claim.exact).abs() <= half);
+            coverage.replications += estimate.n as f64 / experiments as f64;
+            coverage.half_width += half / experiments as f64;
+        }
+    }
+    Ok(coverages)
+}
+
+/// What the replications of an experiment say, by metric and cell, in order of replications.
+type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
+
+/// Runs the experiment of `world` with this seed.
+fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunPanic> {
+    let source = Source { name: "coverage".to_owned(), text: world.text.clone() };
+    let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+    let experiment = match Experiment::parse(source, &overrides) {
+        Ok(experiment) => Arc::new(experiment),
+        Err(error) => panic!("{}", error.render(false)),
+    };
+    let scenarios: Vec<_> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
+    let mut agenda = Agenda::new(&experiment, None);
+    let first = longest_first(&experiment, agenda.runs().iter().copied().collect());
+    let first: Vec<RunId> = first.into_iter().map(|(run, _)| run).collect();
+    let mut found: BTreeMap<(&'static str, RunId), Observation> = BTreeMap::new();
+    run_growing(&experiment, first, jobs, &AtomicBool::new(false), |progress| -> Result<_, RunPanic> {
+        let Progress::Finished(id, outcome) = progress else { return Ok(Vec::new()) };
+        let latency = outcome.latency_overall();
+        let run = Run { scenario: &scenarios[id.cell], outcome: &outcome, latency: &latency };
+        for claim in &world.intervals {
+            let metric = Metric::find(claim.metric).expect("a metric of this version");
+            let observation = metric.observe(&run).expect("every run has a value");
+            found.insert((claim.metric, id), observation);
+        }
+        Ok(agenda.observe(id, &run))
+    })?;
+    let mut observed = Observed::new();
+    for ((metric, id), observation) in found {
+        observed.entry((metric, id.cell)).or_default().push(observation);
+    }
+    Ok(observed)
+}
+
+/// The heading of its part of the file.
+pub(super) const HEADING: &str = "## Coverage";
+
+const HEAD: &str = "\
+`zonesim validate --coverage` made this part. Each row is an interval of 95 % that 1000 experiments make, which differ in
+their seeds alone, and how many of them hold the exact value. Half-widths and replications are means. By chance 1000 right
+intervals cover from 93.6 to 96.4 % in 95 of 100 rows. A precision stops where the interval happens to be narrow, so that
+it may cover a little less than a fixed number of replications does.
+
+| interval | exact value | replications | half-width | covered | share | 93 to 97 %? |
+|---|---|---|---|---|---|---|
+";
+
+/// The part of the file about coverage.
+pub fn render(coverages: &[Coverage]) -> String {
+    let rows: String = coverages.iter().map(row).collect();
+    format!("\n{HEADING}\n\n{HEAD}{rows}")
+}
+
+/// The row of one kind of interval, with its end of line.
+pub(super) fn row(coverage: &Coverage) -> String {
+    let Coverage { name, exact, experiments, replications, covered, half_width } = coverage;
+    let number = super::table::number;
+    let right = if coverage.is_right() { "yes" } else { "no" };
+    let mut row = format!("| {name} | {} | {replications:.1} | {} | ", number(*exact), number(*half_width));
+    writeln!(row, "{covered} of {experiments} | {:.1} % | {right} |", coverage.share() * 100.0)
+        .expect("a string takes everything");
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn committed() -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/validation.md");
+        fs::read_to_string(path).unwrap()
+    }
+
+    /// Takes minutes: `cargo test --release -- --ignored coverage`.
+    #[test]
+    #[ignore = "it takes minutes; `zonesim validate --coverage` does the same"]
+    fn intervals_cover_as_the_committed_table_says() {
+        let committed = committed();
+        for coverage in measure(2, |_| ()).unwrap() {
+            assert!(coverage.is_right(), "{coverage:?}");
+            assert!(committed.contains(&row(&coverage)), "results/validation.md is old: {}", row(&coverage));
+        }
+    }
+
+    /// What is committed has a row of every interval, and says that it is right.
+    #[test]
+    fn the_committed_table_is_whole_and_right() {
+        let committed = committed();
+        let (_, part) = committed.split_once(HEADING).expect("`zonesim validate --coverage` adds this part");
+        for claim in worlds().iter().flat_map(|world| &world.intervals) {
+            let row = part.lines().find(|line| line.starts_with(&format!("| {} | ", claim.name)));
+            let fields: Vec<&str> = row.expect(claim.name).split(" | ").collect();
+            assert_eq!(fields[1], super::super::table::number(claim.exact), "{}", claim.name);
+            let share: f64 = fields[5].trim_end_matches(" %").parse().unwrap();
+            assert!((93.0..=97.0).contains(&share) && fields[6] == "yes |", "{fields:?}");
+        }
+    }
+
+    /// A few experiments of each world: intervals miss now and then, and a wrong value nearly always.
+    #[test]
+    fn a_wrong_value_is_not_covered() {
+        const FEW: u64 = 8;
+        for mut world in worlds() {
+            let right = world.intervals.len();
+            let wrong = |claim: &Claim| Claim { exact: claim.exact * 2.0, ..*claim };
+            let wrong: Vec<Claim> = world.intervals.iter().map(wrong).collect();
+            world.intervals.extend(wrong);
+            let found = measure_world(&world, 1, FEW).unwrap();
+            assert!(found[..right].iter().all(|coverage| coverage.covered > FEW / 2), "{found:?}");
+            assert!(found[right..].iter().all(|coverage| coverage.covered <= 1), "{found:?}");
+            assert!(found.iter().all(|coverage| coverage.replications >= 5.0), "{found:?}");
+        }
+    }
+}
