@@ -28,7 +28,7 @@ macro_rules! ids {
         impl Id for $name {
             #[inline]
             fn from_index(index: usize) -> Self {
-                Self(<$word>::try_from(index).expect("their number was limited when they were read"))
+                Self(<$word>::try_from(index).expect("no more of them than their word can count"))
             }
             #[inline]
             fn index(self) -> usize {

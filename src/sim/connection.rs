@@ -102,7 +102,7 @@ impl Flow {
 impl Simulation<'_> {
     /// A client opens a connection.
     pub(super) fn open(&mut self, now: SimTime, client: ClientId, new: NewConnection) {
-        let NewConnection { key, address: _, port, number, retries, requests } = new;
+        let NewConnection { key, port, number, retries, requests, .. } = new;
         let mut marks = Marks::default();
         marks.set(Mark::Measured, self.recorder.opened(now));
         marks.set(Mark::RequestsGiven, requests.is_some());

@@ -42,7 +42,8 @@ impl Sequence {
         self.members.remove(id);
     }
 
-    /// The member that `key` goes to. Members of different weights are few, and always decided among by their scores.
+    /// The member that `key` goes to. Among members of different weights their scores decide, whose cost grows with their
+    /// number.
     #[inline]
     pub(super) fn pick(&self, key: u64) -> Option<BackendId> {
         if self.members.is_weighted() {
