@@ -50,10 +50,8 @@ impl From<Sparse> for Histogram {
 /// The bucket of `value`.
 #[inline]
 fn bucket(value: u64) -> usize {
-    if value < SUB_BUCKETS {
-        return value as usize;
-    }
-    let octave = value.ilog2() - SUB_BITS;
+    // The lowest two octaves are one, of buckets of width 1.
+    let octave = (value | (2 * SUB_BUCKETS - 1)).ilog2() - SUB_BITS;
     ((u64::from(octave) * SUB_BUCKETS) + (value >> octave)) as usize
 }
 

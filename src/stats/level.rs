@@ -1,4 +1,4 @@
-//! A level over time: its time-weighted mean and its peak.
+//! A level over time, for its time-weighted mean.
 
 use crate::time::SimTime;
 
@@ -6,31 +6,32 @@ use crate::time::SimTime;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
     value: u64,
-    peak: u64,
-    since: SimTime,
-    /// Level times nanoseconds up to `since`.
-    area: u128,
+    /// The area so far less `value` times now, modulo 2^128: each step of one adds or subtracts its time, and nothing
+    /// changes between steps.
+    moment: u128,
 }
 
 impl Level {
     /// Sets the level at time `now`.
     #[inline]
     pub fn set(&mut self, now: SimTime, value: u64) {
-        self.advance(now);
+        let area = self.area(now);
         self.value = value;
-        self.peak = self.peak.max(value);
+        self.moment = area.wrapping_sub(self.value_times(now));
     }
 
     /// Raises the level by one.
     #[inline]
     pub fn up(&mut self, now: SimTime) {
-        self.set(now, self.value + 1);
+        self.value += 1;
+        self.moment = self.moment.wrapping_sub(u128::from(now.as_nanos()));
     }
 
     /// Lowers the level by one.
     #[inline]
     pub fn down(&mut self, now: SimTime) {
-        self.set(now, self.value - 1);
+        self.value -= 1;
+        self.moment = self.moment.wrapping_add(u128::from(now.as_nanos()));
     }
 
     /// The level that stands.
@@ -38,28 +39,20 @@ impl Level {
         self.value
     }
 
-    /// The highest level since the last [`restart`](Self::restart).
-    pub fn peak(&self) -> u64 {
-        self.peak
-    }
-
     /// Level times nanoseconds since the last [`restart`](Self::restart).
-    pub fn area(&mut self, now: SimTime) -> u128 {
-        self.advance(now);
-        self.area
+    #[inline]
+    pub fn area(&self, now: SimTime) -> u128 {
+        self.moment.wrapping_add(self.value_times(now))
     }
 
     /// Forgets what was measured, but not the level that stands.
     pub fn restart(&mut self, now: SimTime) {
-        self.since = now;
-        self.area = 0;
-        self.peak = self.value;
+        self.moment = 0_u128.wrapping_sub(self.value_times(now));
     }
 
     #[inline]
-    fn advance(&mut self, now: SimTime) {
-        self.area += u128::from(self.value) * u128::from(now.since(self.since).as_nanos());
-        self.since = now;
+    fn value_times(&self, now: SimTime) -> u128 {
+        u128::from(self.value) * u128::from(now.as_nanos())
     }
 }
 
@@ -75,9 +68,11 @@ mod tests {
         level.up(at(20));
         level.down(at(40));
         assert_eq!(level.area(at(50)), 10 + 2 * 20 + 10);
-        assert_eq!(level.peak(), 2);
         level.restart(at(50));
-        assert_eq!((level.value(), level.peak()), (1, 1));
+        assert_eq!(level.value(), 1);
         assert_eq!(level.area(at(57)), 7);
+        level.set(at(60), 5);
+        level.set(at(70), 0);
+        assert_eq!(level.area(at(100)), 10 + 5 * 10);
     }
 }
