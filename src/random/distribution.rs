@@ -13,6 +13,7 @@ mod tests;
 use std::marker::PhantomData;
 
 use rand::Rng;
+use rand_xoshiro::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 pub use error::DistributionError;
@@ -121,6 +122,13 @@ impl<Q: Quantity> Distribution<Q> {
     #[inline]
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Q {
         Q::from_draw(self.law.draw(rng))
+    }
+
+    /// A draw with a generator of its own.
+    // Apart from its callers, who have little else to keep while it works.
+    #[inline(never)]
+    pub fn sample_of(&self, mut rng: SplitMix64) -> Q {
+        self.sample(&mut rng)
     }
 
     fn new(form: Form<Q::Written>) -> Result<Self, DistributionError> {

@@ -50,7 +50,8 @@ impl Quantity for Bytes {
         written
     }
     fn from_draw(draw: f64) -> Self {
-        Self((draw + 0.5) as u64).min(Self::MAX)
+        // The cast saturates; to a signed integer it is the cheaper one.
+        Self(((draw + 0.5) as i64).clamp(0, Self::MAX.0 as i64) as u64)
     }
     fn from_column(text: &str) -> Result<f64, String> {
         number(text, "number of bytes")
