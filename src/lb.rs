@@ -25,7 +25,7 @@ use crate::time::{SimDuration, SimTime};
 use affinity::SessionAffinity;
 use backend::{BackendSet, Member, Role, Roster};
 pub use conntrack::MAX_BACKENDS;
-use conntrack::{ConnectionTable, Entry};
+use conntrack::{ConnectionTable, Entry, TrackingKey};
 use eligibility::Eligibility;
 use packet::{Packet, PacketKind, Protocol};
 use selection::{SelectionHash, Selectors};
@@ -224,11 +224,11 @@ impl LoadBalancer {
     pub fn prefetch(&mut self, packet: &Packet) {
         let fields = self.settings.tracking.fields(self.settings.session_affinity, packet.class());
         let key = self.table.key(fields, &packet.tuple);
-        self.table.prefetch(key);
+        self.table.prefetch(key, packet.kind == PacketKind::Syn);
     }
 
     /// Routes one packet at time `now` (CTE-2). Times must not run back from call to call.
-    #[inline]
+    #[inline(always)]
     pub fn route(&mut self, now: SimTime, packet: &Packet) -> Verdict {
         self.catch_up(now);
         if self.drops_everything {
@@ -237,7 +237,7 @@ impl LoadBalancer {
         let Settings { session_affinity: affinity, tracking, .. } = self.settings;
         let protocol = packet.tuple.protocol;
         if !tracking.tracks(protocol, affinity) {
-            return if self.drops(packet) { Verdict::Dropped } else { self.select(packet) };
+            return self.place(now, packet, None);
         }
         let key = self.table.key(tracking.fields(affinity, packet.class()), &packet.tuple);
         if packet.kind != PacketKind::Syn || !tracking.syn_is_new(affinity) {
@@ -249,11 +249,16 @@ impl LoadBalancer {
                 }
             }
         }
+        self.place(now, packet, Some(key))
+    }
+
+    /// Selects a backend for a packet that no entry places, and notes it under `key`.
+    fn place(&mut self, now: SimTime, packet: &Packet, key: Option<TrackingKey>) -> Verdict {
         if self.drops(packet) {
             return Verdict::Dropped;
         }
         let verdict = self.select(packet);
-        if let Verdict::Selected { backend, outcome } = verdict {
+        if let (Verdict::Selected { backend, outcome }, Some(key)) = (verdict, key) {
             self.table.insert(now, key, Entry { backend, outcome });
         }
         verdict

@@ -26,7 +26,20 @@ const TIME_BITS: u32 = 64 - BACKEND_BITS - OUTCOME_BITS;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 
 const SEGMENT_BITS: u32 = 6;
+const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const MIN_SLOTS: usize = 16;
+/// Slots in a line of a processor's cache.
+const SLOTS_IN_LINE: usize = 64 / size_of::<Slot>();
+/// What each value of an entry's outcome bits stands for; those beyond the last outcome are never written.
+const OUTCOMES: [Outcome; 1 << OUTCOME_BITS] = {
+    let mut outcomes = [Outcome::ALL[0]; 1 << OUTCOME_BITS];
+    let mut code = 0;
+    while code < Outcome::ALL.len() {
+        outcomes[Outcome::ALL[code] as usize] = Outcome::ALL[code];
+        code += 1;
+    }
+    outcomes
+};
 /// Epochs that the ring of counts holds: more than an entry can live through.
 const EPOCHS: usize = 512;
 
@@ -124,7 +137,7 @@ impl Slot {
 
     fn entry(self) -> Entry {
         let tag = (self.stamp >> TIME_BITS) as usize;
-        let outcome = Outcome::ALL[tag & ((1 << OUTCOME_BITS) - 1)];
+        let outcome = OUTCOMES[tag & ((1 << OUTCOME_BITS) - 1)];
         Entry { backend: BackendId::from_index(tag >> OUTCOME_BITS), outcome }
     }
 
@@ -145,7 +158,7 @@ struct Segment {
 /// The table.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionTable {
-    segments: Vec<Segment>,
+    segments: Box<[Segment; SEGMENTS]>,
     /// How many slots they have.
     slots: usize,
     timeout: SimDuration,
@@ -160,8 +173,8 @@ impl ConnectionTable {
     pub(super) fn new(timeout: SimDuration) -> Self {
         let segment = Segment { slots: vec![Slot::EMPTY; MIN_SLOTS], stored: 0 };
         Self {
-            segments: vec![segment; 1 << SEGMENT_BITS],
-            slots: MIN_SLOTS << SEGMENT_BITS,
+            segments: Box::new(std::array::from_fn(|_| segment.clone())),
+            slots: MIN_SLOTS * SEGMENTS,
             timeout,
             destinations: Destinations::default(),
             epochs: Epochs::new(timeout),
@@ -184,12 +197,18 @@ impl ConnectionTable {
         self.slots * size_of::<Slot>() > 1 << 20
     }
 
-    /// Asks the processor to fetch the slot where the search for `key` begins.
+    /// Asks the processor to fetch the slots where the search for `key` begins; `is_new` if it will be long, to an empty
+    /// slot.
     #[inline]
-    pub(super) fn prefetch(&self, key: TrackingKey) {
+    pub(super) fn prefetch(&self, key: TrackingKey, is_new: bool) {
         let hash = key.hash();
         let slots = &self.segments[hash.segment()].slots;
-        prefetch_index(slots, hash.home(slots.len()));
+        let home = hash.home(slots.len());
+        prefetch_index(slots, home);
+        prefetch_index(slots, home + SLOTS_IN_LINE);
+        if is_new {
+            prefetch_index(slots, home + 2 * SLOTS_IN_LINE);
+        }
     }
 
     /// What `key`'s live entry says, if there is one; its idle time starts anew.
@@ -290,7 +309,7 @@ impl ConnectionTable {
 
     /// Forgets every entry.
     fn clear(&mut self, now: SimTime) {
-        for segment in &mut self.segments {
+        for segment in self.segments.iter_mut() {
             segment.slots.fill(Slot::EMPTY);
             segment.stored = 0;
         }
@@ -299,7 +318,7 @@ impl ConnectionTable {
 
     /// Drops dead entries, and those that do not pass `keep`, everywhere.
     fn pass(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
-        for segment in &mut self.segments {
+        for segment in self.segments.iter_mut() {
             segment.rebuild(now, &mut self.epochs, &keep);
         }
         self.last_pass = now;
@@ -343,6 +362,15 @@ impl Segment {
         if self.slots[position].key == key { Ok(position) } else { Err(position) }
     }
 
+    /// The first empty slot from `position` on.
+    #[inline]
+    fn vacancy(&self, mut position: usize) -> usize {
+        while !self.slots[position].is_empty() {
+            position = self.next(position);
+        }
+        position
+    }
+
     #[inline]
     fn next(&self, position: usize) -> usize {
         if position + 1 == self.slots.len() { 0 } else { position + 1 }
@@ -378,7 +406,7 @@ impl Segment {
     #[inline]
     fn put_back(&mut self, now: SimTime, slot: Slot, epochs: &Epochs) {
         if !slot.is_empty() && !epochs.is_over(slot.age(now), now) {
-            let position = self.find(slot.key, slot.key.hash()).expect_err("keys are unique");
+            let position = self.vacancy(slot.key.hash().home(self.slots.len()));
             self.slots[position] = slot;
             self.stored += 1;
         }
@@ -395,7 +423,7 @@ struct Epochs {
     /// The current epoch.
     current: u64,
     next_end: SimTime,
-    counts: Vec<u64>,
+    counts: Box<[u64; EPOCHS]>,
     live: u64,
     peak: u64,
 }
@@ -405,7 +433,7 @@ impl Epochs {
         let shift = (timeout.as_nanos() / 128).max(1).ilog2();
         let next_end = SimTime::from_nanos(1 << shift);
         let lifetime = timeout.as_nanos().div_ceil(1 << shift);
-        Self { shift, lifetime, current: 0, next_end, counts: vec![0; EPOCHS], live: 0, peak: 0 }
+        Self { shift, lifetime, current: 0, next_end, counts: Box::new([0; EPOCHS]), live: 0, peak: 0 }
     }
 
     fn of(&self, time: SimTime) -> u64 {
@@ -446,10 +474,15 @@ impl Epochs {
     /// An entry whose last packet was `age` ago got a packet.
     #[inline]
     fn moved(&mut self, now: SimTime, age: SimDuration) {
-        if self.before(age, now) != self.current {
-            self.removed(now, age);
-            self.added();
+        let epoch = self.before(age, now);
+        if epoch == self.current {
+            return;
         }
+        if self.is_over(age, now) {
+            return self.added();
+        }
+        *self.count(epoch) -= 1;
+        *self.count(self.current) += 1;
     }
 
     /// An entry whose last packet was `age` ago is gone.
