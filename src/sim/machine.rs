@@ -25,8 +25,12 @@ pub(super) enum MachineState {
 pub(super) struct Machine {
     /// How many failures and faults of each mode hold it.
     causes: [u32; 4],
+    /// What it does with clients' packets for these causes.
+    state: MachineState,
     /// The factors of the faults that slow it.
     slowed: Vec<f64>,
+    /// Their product.
+    slowness: f64,
     /// Its lives so far: connections of an earlier life are unknown to it.
     incarnation: u32,
     /// When it came back last, if it was ever down.
@@ -73,7 +77,9 @@ impl Machine {
         });
         let mut machine = Self {
             causes: [0; 4],
+            state: MachineState::Up,
             slowed: Vec::new(),
+            slowness: 1.0,
             incarnation: 0,
             returned: None,
             slow_start,
@@ -89,13 +95,7 @@ impl Machine {
     /// What it does with clients' packets now.
     #[inline]
     pub(super) fn state(&self) -> MachineState {
-        if self.is(FailureMode::Silent) || self.is(FailureMode::ServingOnly) {
-            MachineState::Silent
-        } else if self.is(FailureMode::Refuse) {
-            MachineState::Refusing
-        } else {
-            MachineState::Up
-        }
+        self.state
     }
 
     /// What it does with probes now.
@@ -109,7 +109,17 @@ impl Machine {
         }
     }
 
-    #[inline]
+    /// What it does with clients' packets, by its causes.
+    fn state_for_clients(&self) -> MachineState {
+        if self.is(FailureMode::Silent) || self.is(FailureMode::ServingOnly) {
+            MachineState::Silent
+        } else if self.is(FailureMode::Refuse) {
+            MachineState::Refusing
+        } else {
+            MachineState::Up
+        }
+    }
+
     fn is(&self, mode: FailureMode) -> bool {
         self.causes[mode as usize] > 0
     }
@@ -128,10 +138,11 @@ impl Machine {
     /// How many times longer than usual a request takes that it begins to serve at `now`.
     #[inline]
     pub(super) fn slowness(&self, now: SimTime) -> f64 {
-        let faults: f64 = self.slowed.iter().product();
         match (self.slow_start, self.returned) {
-            (Some(slow_start), Some(returned)) => faults * slow_start.factor(now.since(returned.min(now))),
-            _ => faults,
+            (Some(slow_start), Some(returned)) => {
+                self.slowness * slow_start.factor(now.since(returned.min(now)))
+            }
+            _ => self.slowness,
         }
     }
 
@@ -171,6 +182,7 @@ impl Machine {
                     let position = self.slowed.iter().position(|other| *other == factor.value());
                     self.slowed.remove(position.expect("a fault that ends has begun"));
                 }
+                self.slowness = self.slowed.iter().product();
                 false
             }
         };
@@ -188,6 +200,7 @@ impl Machine {
             renewal.up = true;
             renewal.draw_next(now);
         }
+        self.state = self.state_for_clients();
         self.look_ahead(now);
     }
 
@@ -203,10 +216,11 @@ impl Machine {
     }
 
     fn strike(&mut self, now: SimTime, mode: FailureMode, begins: bool) -> bool {
-        let before = self.state();
+        let before = self.state;
         let causes = &mut self.causes[mode as usize];
         *causes = if begins { *causes + 1 } else { *causes - 1 };
-        let after = self.state();
+        let after = self.state_for_clients();
+        self.state = after;
         let went_down = before == MachineState::Up && after != MachineState::Up;
         self.incarnation += u32::from(went_down);
         if before != MachineState::Up && after == MachineState::Up {

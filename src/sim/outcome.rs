@@ -85,6 +85,14 @@ impl<T: Default> ByZone<T> {
     }
 }
 
+impl<T: Clone> ByZone<T> {
+    /// Of values zone by zone, then that for no backend: one at least.
+    pub(super) fn of_row(row: &[T]) -> Self {
+        let (nowhere, zones) = row.split_last().expect("a value for no backend");
+        Self { zones: zones.iter().cloned().collect(), nowhere: nowhere.clone() }
+    }
+}
+
 impl<T> ByZone<T> {
     /// The value for `zone`, or for no backend.
     #[inline]

@@ -18,9 +18,21 @@ use crate::time::{SimDuration, SimTime};
 #[derive(Debug, Default)]
 struct Pair {
     latency: Latency,
-    /// Connect times of the current sample.
+    /// Connect times of the current sample, which are not among those of `latency` yet.
     sample_connect: Histogram,
     active: Level,
+    /// Connections that began in the current sample, and are over.
+    sample_connections: u64,
+}
+
+impl Pair {
+    /// Adds the connect times of a sample to those of all.
+    fn end_connect_sample(&mut self) {
+        if self.sample_connect.count() > 0 {
+            self.latency.connect.merge(&self.sample_connect);
+            self.sample_connect.clear();
+        }
+    }
 }
 
 /// A mean of utilizations.
@@ -66,10 +78,14 @@ impl BackendRecord {
 #[derive(Debug)]
 pub(super) struct Recorder {
     timing: Timing,
+    window_end: SimTime,
     backend_zones: IdVec<BackendId, ZoneId>,
     client_places: IdVec<ClientId, PlaceId>,
+    /// Where the pairs of each client group's place begin.
+    rows: IdVec<ClientId, usize>,
     zones: usize,
-    traffic: IdVec<ClientId, ByZone<Traffic>>,
+    /// Row by row: a client group's traffic to each zone, and to no backend.
+    traffic: Vec<Traffic>,
     decisions: IdVec<ClientId, [u64; DecisionOutcome::ALL.len()]>,
     failures: [u64; FailureCause::ALL.len()],
     /// Row by row: a place's pairs with all zones.
@@ -85,6 +101,7 @@ pub(super) struct Recorder {
     /// The responses of the current sample.
     responses: Responses,
     sample_start: SimTime,
+    sample_end: SimTime,
     samples_done: usize,
     /// Measured connections that began, and those of them that completed.
     started: u64,
@@ -102,10 +119,12 @@ impl Recorder {
         let row = || scenario.places.iter().map(|_| ByZone::<Sample>::new(zones)).collect();
         Self {
             timing: scenario.timing,
+            window_end: scenario.timing.window_end(),
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             client_places: scenario.clients.iter().map(|group| group.place).collect(),
+            rows: scenario.clients.iter().map(|group| group.place.index() * zones).collect(),
             zones,
-            traffic: scenario.clients.iter().map(|_| ByZone::new(zones)).collect(),
+            traffic: vec![Traffic::default(); scenario.clients.len() * (zones + 1)],
             decisions: scenario.clients.iter().map(|_| [0; DecisionOutcome::ALL.len()]).collect(),
             failures: [0; FailureCause::ALL.len()],
             pairs,
@@ -123,6 +142,7 @@ impl Recorder {
             responses: Responses::default(),
             busy: IdVec::from_fn(zones, |_| Busy::default()),
             sample_start: scenario.timing.window_start(),
+            sample_end: scenario.timing.sample_end(scenario.timing.window_start()),
             samples_done: 0,
             started: 0,
             completed: 0,
@@ -148,7 +168,7 @@ impl Recorder {
 
     #[inline]
     fn pair(&mut self, client: ClientId, backend: BackendId) -> &mut Pair {
-        &mut self.pairs[self.client_places[client].index() * self.zones + self.backend_zones[backend].index()]
+        &mut self.pairs[self.rows[client] + self.backend_zones[backend].index()]
     }
 
     /// A connection becomes active on `backend`.
@@ -156,7 +176,7 @@ impl Recorder {
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend];
         record.active += 1;
-        if now < self.timing.window_end() {
+        if now < self.window_end {
             record.peak_active = record.peak_active.max(record.active);
         }
         self.pair(client, backend).active.up(now);
@@ -168,7 +188,6 @@ impl Recorder {
         if flow.is_measured() {
             let pair = self.pair(flow.client, backend);
             let connect = now.since(flow.started).as_nanos();
-            pair.latency.connect.record(connect);
             pair.sample_connect.record(connect);
             pair.latency.network_rtt.record(flow.trip.as_nanos());
         }
@@ -233,8 +252,16 @@ impl Recorder {
             Some(cause) => self.failures[cause as usize] += 1,
             None => self.completed += 1,
         }
-        let sample = self.sample_of(flow.started);
-        self.timeline.traffic[sample][place].at(zone).connections += 1;
+        // Most connections end in the sample in which they began.
+        match flow.backend {
+            Some(backend) if flow.started >= self.sample_start && flow.started < self.sample_end => {
+                self.pair(flow.client, backend).sample_connections += 1;
+            }
+            _ => {
+                let sample = self.sample_of(flow.started);
+                self.timeline.traffic[sample][place].at(zone).connections += 1;
+            }
+        }
     }
 
     /// The load balancer holds `backend` healthy or not from now on, or has it no more.
@@ -286,10 +313,11 @@ impl Recorder {
         let row = &mut self.timeline.traffic[self.samples_done];
         let samples = row.iter_mut().flat_map(|samples| samples.zones.iter_mut());
         for (sample, pair) in samples.zip(self.pairs.iter_mut()) {
+            sample.connections += std::mem::take(&mut pair.sample_connections);
             sample.active = pair.active.area(now) as f64 / length;
             pair.active.restart(now);
             sample.connect_p99 = pair.sample_connect.quantile(990);
-            pair.sample_connect.clear();
+            pair.end_connect_sample();
         }
         for (zone, sample) in self.timeline.zones[self.samples_done].pairs_mut() {
             sample.healthy = self.healthy[zone].area(now) as f64 / length;
@@ -301,12 +329,12 @@ impl Recorder {
         self.timeline.responses.push(std::mem::take(&mut self.responses));
         self.samples_done += 1;
         self.sample_start = now;
+        self.sample_end = self.timing.sample_end(now);
     }
 
     /// When the current sample ends; `None` after the window.
     pub(super) fn next_sample_end(&self) -> Option<SimTime> {
-        let end = self.timing.window_end();
-        (self.sample_start < end).then(|| (self.sample_start + self.timing.sample_interval).min(end))
+        (self.sample_start < self.timing.window_end()).then_some(self.sample_end)
     }
 
     /// The measurements, of a run that is over at `now`.
@@ -316,10 +344,12 @@ impl Recorder {
             record.count_time(&self.timing, now);
         }
         let places = self.pairs.len() / self.zones;
+        // Some of the window's connections have connected after its end.
+        self.pairs.iter_mut().for_each(Pair::end_connect_sample);
         let mut latencies = self.pairs.into_iter().map(|pair| pair.latency);
         let latency = (0..places).map(|_| latencies.by_ref().take(self.zones).collect()).collect();
         let outcome = Outcome {
-            traffic: self.traffic,
+            traffic: self.traffic.chunks(self.zones + 1).map(ByZone::of_row).collect(),
             decisions: self.decisions,
             failures: self.failures,
             latency,
@@ -356,11 +386,12 @@ impl Recorder {
         match backend {
             Some(backend) => {
                 self.backends[backend].traffic += traffic;
-                *self.traffic[client].at(Some(self.backend_zones[backend])) += traffic;
+                let zone = self.backend_zones[backend].index();
+                self.traffic[client.index() * (self.zones + 1) + zone] += traffic;
             }
             None => {
                 self.nowhere += traffic;
-                *self.traffic[client].at(None) += traffic;
+                self.traffic[client.index() * (self.zones + 1) + self.zones] += traffic;
             }
         }
     }

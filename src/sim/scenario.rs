@@ -84,6 +84,11 @@ impl Timing {
         time >= self.window_start() && time < self.window_end()
     }
 
+    /// When the sample that begins at `start` ends: the last one may be cut short.
+    pub fn sample_end(&self, start: SimTime) -> SimTime {
+        (start + self.sample_interval).min(self.window_end())
+    }
+
     /// How much of the time from `start` to `end` lies in the measured window.
     pub fn measured_part(&self, start: SimTime, end: SimTime) -> SimDuration {
         let (start, end) = (start.max(self.window_start()), end.min(self.window_end()));
