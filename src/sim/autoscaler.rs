@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::event::{BackendStep, Event};
+use super::flow::Flows;
 use super::scenario::{AutoscalingPolicy, Change, Scenario};
 use super::simulation::Simulation;
 use super::station::Station;
@@ -145,11 +146,11 @@ impl Simulation<'_> {
     }
 
     /// An instance that an autoscaler has ordered begins to serve: a new machine, to which no old connection is known.
-    pub(super) fn boots(&mut self, now: SimTime, backend: BackendId) {
+    pub(super) fn boots(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
         self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(now, backend));
         self.machines[backend].replace(now);
         self.plan_renewal(backend);
-        self.went_down(now, backend);
+        self.went_down(now, flows, backend);
         self.change(now, &[Change::Add(backend)]);
     }
 }

@@ -15,7 +15,7 @@ use rand::Rng;
 
 use super::flow::{Flow, Flows, Mark};
 use super::scenario::ClientGroup;
-use crate::ids::{ClientId, IdVec};
+use crate::ids::{ClientId, Id, IdVec};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
 use crate::lb::zonal_affinity::Origin;
 use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
@@ -34,6 +34,9 @@ const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
 /// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
+/// How many arrivals of a group are named at once, so that their tracking entries can be fetched together.
+const NAMED_AT_ONCE: usize = 8;
+
 /// What a key is made for, beside connections and their draws.
 const RETRY: u64 = u64::MAX;
 const REPLACEMENT: u64 = u64::MAX - 1;
@@ -43,16 +46,48 @@ const WAIT: u64 = u64::MAX - 3;
 /// The client groups of a run.
 #[derive(Debug)]
 pub(super) struct Clients {
+    sources: IdVec<ClientId, Source>,
     groups: IdVec<ClientId, Senders>,
     /// Who opens a connection, and when. This is merged with the events, never queued with them.
-    upcoming: BinaryHeap<Reverse<(SimTime, ClientId, Turn)>>,
+    upcoming: BinaryHeap<Reverse<(SimTime, Opener)>>,
     end: SimTime,
     /// Whether any client is itself a backend.
     are_backends: bool,
 }
 
-/// What opens a connection.
+/// A client group and what of it opens a connection, in one word: they are sorted all the time. At equal times the first
+/// group comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Opener(u64);
+
+impl Opener {
+    fn new(client: ClientId, turn: Turn) -> Self {
+        let (kind, number) = match turn {
+            Turn::Arrival => (0, 0),
+            Turn::Client(number) => (1, number),
+            Turn::Waiting(slot) => (2, slot),
+        };
+        Self((client.index() as u64) << 34 | kind << 32 | u64::from(number))
+    }
+
+    #[inline]
+    fn client(self) -> ClientId {
+        ClientId::from_index((self.0 >> 34) as usize)
+    }
+
+    #[inline]
+    fn turn(self) -> Turn {
+        let number = self.0 as u32;
+        match self.0 >> 32 & 3 {
+            0 => Turn::Arrival,
+            1 => Turn::Client(number),
+            _ => Turn::Waiting(number),
+        }
+    }
+}
+
+/// What opens a connection.
+#[derive(Clone, Copy, Debug)]
 enum Turn {
     /// The next arrival of the group.
     Arrival,
@@ -60,6 +95,16 @@ enum Turn {
     Client(u32),
     /// What waits in this slot.
     Waiting(u32),
+}
+
+/// What the packets of one client group have in common; apart from all else about it, because every packet needs it.
+#[derive(Debug)]
+struct Source {
+    first_address: u32,
+    protocol: Protocol,
+    /// Whether a connection's number is that of its address: neither a client's of a closed loop nor a row's of a trace.
+    numbers_are_addresses: bool,
+    origin: Origin,
 }
 
 /// One client group's addresses.
@@ -70,11 +115,10 @@ struct Senders {
     connections: StreamKey,
     opened: u64,
     choice: Stream,
-    /// The connection that comes next.
-    next: NewConnection,
-    first_address: u32,
-    origin: Origin,
-    protocol: Protocol,
+    /// The arrivals that come next, with their times.
+    coming: Vec<(SimTime, NewConnection)>,
+    /// How many of them have come.
+    come: usize,
     ports: Ports,
     later_ports: Ports,
     retries: u8,
@@ -120,28 +164,30 @@ impl Clients {
     /// The groups of `clients`, which open connections before `end`.
     pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, end: SimTime) -> Self {
         let mut next_address = FIRST_ADDRESS;
-        let groups: IdVec<ClientId, Senders> = clients
-            .iter()
-            .map(|group| {
-                let first_address = next_address;
-                next_address += group.addresses.get();
-                Senders::new(group, seed, first_address)
-            })
-            .collect();
-        let are_backends = clients.iter().any(|group| !group.own_backends.is_empty());
-        let mut clients = Self { groups, upcoming: BinaryHeap::new(), end, are_backends };
-        let none = Flows::default();
-        for client in clients.groups.ids() {
-            let population = clients.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
+        let mut source = |group: &ClientGroup| {
+            let first_address = next_address;
+            next_address += group.addresses.get();
+            Source::new(group, first_address)
+        };
+        let mut made = Self {
+            sources: clients.iter().map(&mut source).collect(),
+            groups: clients.iter().map(|group| Senders::new(group, seed)).collect(),
+            upcoming: BinaryHeap::new(),
+            end,
+            are_backends: clients.iter().any(|group| !group.own_backends.is_empty()),
+        };
+        let none = Flows::new(clients);
+        for client in made.groups.ids() {
+            let population = made.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
             for number in 0..population as u32 {
-                let first = SimTime::ZERO + clients.groups[client].think(number);
-                clients.plan(first, client, Turn::Client(number));
+                let first = SimTime::ZERO + made.groups[client].think(number);
+                made.plan(first, client, Turn::Client(number));
             }
-            if let Some(first) = clients.next_arrival(client, &none) {
-                clients.plan(first, client, Turn::Arrival);
+            if let Some(first) = made.next_arrival(client, &none) {
+                made.plan(first, client, Turn::Arrival);
             }
         }
-        clients
+        made
     }
 
     /// Whether any client is itself a backend.
@@ -158,13 +204,18 @@ impl Clients {
 
     /// The next connection and its group. At equal times the first group comes first.
     #[inline]
-    pub(super) fn take_next(&mut self, flows: &Flows) -> Option<(ClientId, NewConnection)> {
-        let Reverse((_, client, turn)) = *self.upcoming.peek()?;
+    pub(super) fn take_next(&mut self, flows: &Flows<'_>) -> Option<(ClientId, NewConnection)> {
+        let Reverse((_, opener)) = *self.upcoming.peek()?;
+        let client = opener.client();
         let senders = &mut self.groups[client];
-        let connection = match turn {
+        let connection = match opener.turn() {
             Turn::Arrival => {
-                let connection = senders.next;
-                let next = self.next_arrival(client, flows);
+                let (_, connection) = senders.coming[senders.come];
+                senders.come += 1;
+                let next = match senders.coming.get(senders.come) {
+                    Some((at, _)) => Some(*at),
+                    None => self.next_arrival(client, flows),
+                };
                 let mut first = self.upcoming.peek_mut().expect("it was looked at");
                 match next {
                     // Changing the first of them costs half of taking it out and putting another in.
@@ -186,43 +237,44 @@ impl Clients {
     /// A packet of a connection.
     #[inline]
     pub(super) fn packet(&self, flow: &Flow, kind: PacketKind) -> Packet {
-        let senders = &self.groups[flow.client];
-        let source = Endpoint { ip: senders.first_address + senders.address(flow.number), port: flow.port };
         let destination = Endpoint { ip: SERVICE.ip + u32::from(flow.destination), ..SERVICE };
-        Packet {
-            tuple: FiveTuple { source, destination, protocol: senders.protocol },
-            kind,
-            origin: senders.origin,
-        }
+        self.sources[flow.client].packet(self.address(flow), flow.port, destination, kind)
     }
 
-    /// A packet of the connection that the group `client` opens next, as far as it is known.
-    pub(super) fn next_packet(&self, client: ClientId) -> Packet {
+    /// Packets of the connections that the group `client` opens next, as far as they are known, if they have just become
+    /// known.
+    pub(super) fn new_packets(&self, client: ClientId) -> impl Iterator<Item = Packet> {
         let senders = &self.groups[client];
-        let NewConnection { address, port, .. } = senders.next;
-        let source = Endpoint { ip: senders.first_address + address, port };
-        Packet {
-            tuple: FiveTuple { source, destination: SERVICE, protocol: senders.protocol },
-            kind: PacketKind::Data,
-            origin: senders.origin,
-        }
+        let new = if senders.come == 0 { senders.coming.as_slice() } else { &[] };
+        new.iter().map(move |(_, NewConnection { address, port, .. })| {
+            self.sources[client].packet(*address, *port, SERVICE, PacketKind::Syn)
+        })
     }
 
     /// The number of a connection's client address in its group.
     #[inline]
     pub(super) fn address(&self, flow: &Flow) -> u32 {
+        if self.sources[flow.client].numbers_are_addresses {
+            return flow.number;
+        }
         self.groups[flow.client].address(flow.number)
     }
 
     /// What was recorded of a connection, if it comes of a trace.
     #[inline]
     pub(super) fn recorded(&self, flow: &Flow) -> Option<&TraceRow> {
+        if self.sources[flow.client].numbers_are_addresses {
+            return None;
+        }
         self.groups[flow.client].recorded.as_ref().map(|recorded| &recorded.rows[flow.number].0)
     }
 
     /// A connection is over: its port is free again, and unless another one goes on where it ends, its client is done.
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failed: bool) {
         let senders = &mut self.groups[flow.client];
+        if self.sources[flow.client].numbers_are_addresses && senders.forgets_ports() {
+            return;
+        }
         senders.free_port(senders.address(flow.number), flow.port);
         let goes_on = if failed { flow.retries_left > 0 } else { flow.requests_sent < flow.requests };
         if !goes_on {
@@ -252,7 +304,7 @@ impl Clients {
 
     /// Another try of a connection that has failed, from another port of the same address: now, or, with a back-off,
     /// later.
-    pub(super) fn retry(&mut self, now: SimTime, flows: &Flows, flow: &Flow) -> Option<NewConnection> {
+    pub(super) fn retry(&mut self, now: SimTime, flows: &Flows<'_>, flow: &Flow) -> Option<NewConnection> {
         let senders = &mut self.groups[flow.client];
         let retries = flow.retries_left.checked_sub(1)?;
         let requests = flow.marks.has(Mark::RequestsGiven).then_some(flow.requests);
@@ -279,25 +331,57 @@ impl Clients {
         self.plan(at, client, Turn::Waiting(slot));
     }
 
-    /// Draws the next arrival of a group; tells when it is, if it is before the end.
-    #[inline]
-    fn next_arrival(&mut self, client: ClientId, flows: &Flows) -> Option<SimTime> {
+    /// Draws the next arrivals of a group; tells when the first of them is, if it is before the end.
+    fn next_arrival(&mut self, client: ClientId, flows: &Flows<'_>) -> Option<SimTime> {
         let senders = &mut self.groups[client];
-        let arrival = senders.arrivals.next().filter(|arrival| arrival.at < self.end)?;
-        senders.name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS));
-        Some(arrival.at)
+        senders.coming.clear();
+        senders.come = 0;
+        while senders.coming.len() < NAMED_AT_ONCE {
+            let Some(arrival) = senders.arrivals.next().filter(|arrival| arrival.at < self.end) else {
+                break;
+            };
+            let connection = senders.name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS));
+            senders.coming.push((arrival.at, connection));
+            if senders.ports.are_known() {
+                // Which ports are free by then is not known yet.
+                break;
+            }
+        }
+        senders.coming.first().map(|(at, _)| *at)
     }
 
     /// Connections begin before the end, or not at all.
     fn plan(&mut self, at: SimTime, client: ClientId, turn: Turn) {
         if at < self.end {
-            self.upcoming.push(Reverse((at, client, turn)));
+            self.upcoming.push(Reverse((at, Opener::new(client, turn))));
+        }
+    }
+}
+
+impl Source {
+    fn new(group: &ClientGroup, first_address: u32) -> Self {
+        let has_numbers = matches!(group.arrivals, ArrivalSpec::Closed(_) | ArrivalSpec::Trace(_));
+        Self {
+            first_address,
+            protocol: group.protocol,
+            numbers_are_addresses: !has_numbers,
+            origin: group.origin,
+        }
+    }
+
+    #[inline]
+    fn packet(&self, address: u32, port: u16, destination: Endpoint, kind: PacketKind) -> Packet {
+        let source = Endpoint { ip: self.first_address + address, port };
+        Packet {
+            tuple: FiveTuple { source, destination, protocol: self.protocol },
+            kind,
+            origin: self.origin,
         }
     }
 }
 
 impl Senders {
-    fn new(group: &ClientGroup, seed: RunSeed, first_address: u32) -> Self {
+    fn new(group: &ClientGroup, seed: RunSeed) -> Self {
         let addresses = group.addresses.get() as usize;
         let connections = seed.stream(Purpose::Connections, &group.name);
         let needs_later_ports = group.retries > 0 || group.max_age.is_some();
@@ -312,18 +396,9 @@ impl Senders {
             arrivals: group.arrivals.start(seed.stream(Purpose::Arrivals, &group.name).generator()),
             connections,
             opened: 0,
-            next: NewConnection {
-                key: connections,
-                address: 0,
-                port: 0,
-                number: 0,
-                retries: group.retries,
-                requests: None,
-            },
+            coming: Vec::with_capacity(NAMED_AT_ONCE),
+            come: 0,
             choice: seed.stream(Purpose::Addresses, &group.name).generator(),
-            first_address,
-            origin: group.origin,
-            protocol: group.protocol,
             ports: Ports::new(EPHEMERAL_PORTS, addresses),
             later_ports: Ports::new(LATER_PORTS, if needs_later_ports { addresses } else { 0 }),
             retries: group.retries,
@@ -334,6 +409,12 @@ impl Senders {
         }
     }
 
+    /// Whether nobody needs to be told that a port is free.
+    #[inline]
+    fn forgets_ports(&self) -> bool {
+        !self.ports.are_known() && !self.later_ports.are_known()
+    }
+
     #[inline]
     fn free_port(&mut self, address: u32, port: u16) {
         let ports = if LATER_PORTS.contains(&port) { &mut self.later_ports } else { &mut self.ports };
@@ -341,7 +422,12 @@ impl Senders {
     }
 
     /// Draws what names the next arrival, of which `row` was recorded.
-    fn name_next<I: Iterator<Item = (u32, u16)>>(&mut self, row: Option<TraceRow>, open: impl FnOnce() -> I) {
+    #[inline]
+    fn name_next<I: Iterator<Item = (u32, u16)>>(
+        &mut self,
+        row: Option<TraceRow>,
+        open: impl FnOnce() -> I,
+    ) -> NewConnection {
         let key = self.connections.child(self.opened);
         self.opened += 1;
         let count = self.address_count();
@@ -356,7 +442,7 @@ impl Senders {
             }
         };
         let port = self.port(address, open);
-        self.next = NewConnection { key, address, port, number, requests, retries: self.retries };
+        NewConnection { key, address, port, number, requests, retries: self.retries }
     }
 
     /// The next connection of client `number` of a closed loop. Each client has one address.
@@ -392,7 +478,7 @@ impl Senders {
     fn after(&self, flow: &Flow, purpose: u64) -> NewConnection {
         let (key, number) = (flow.key.child(purpose), flow.number);
         let address = self.address(number);
-        NewConnection { key, address, number, ..self.next }
+        NewConnection { key, address, port: 0, number, retries: self.retries, requests: None }
     }
 
     /// The number of the address of what the group knows by `number`.
@@ -405,9 +491,17 @@ impl Senders {
         }
     }
 
+    #[inline]
     fn port<I: Iterator<Item = (u32, u16)>>(&mut self, address: u32, open: impl FnOnce() -> I) -> u16 {
+        self.ports.take_fresh(address).unwrap_or_else(|| self.used_port(address, open))
+    }
+
+    #[cold]
+    fn used_port<I: Iterator<Item = (u32, u16)>>(&mut self, address: u32, open: impl FnOnce() -> I) -> u16 {
         if self.ports.must_know(address) {
-            let in_use = open().map(|(number, port)| (self.address(number), port)).collect();
+            let open = open().map(|(number, port)| (self.address(number), port));
+            let coming = self.coming.iter().map(|(_, connection)| (connection.address, connection.port));
+            let in_use = open.chain(coming).collect();
             self.ports.know(in_use);
         }
         self.ports.take(address).unwrap_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))

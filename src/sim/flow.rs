@@ -1,10 +1,11 @@
 //! Connections under way.
 
-use std::ops::RangeInclusive;
+use std::ops::{Deref, DerefMut, RangeInclusive};
 
 use prefetch_index::prefetch_index;
 
-use crate::ids::{BackendId, ClientId, FlowId, Id};
+use super::scenario::ClientGroup;
+use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
 use crate::random::StreamKey;
 use crate::time::{SimDuration, SimTime};
@@ -105,37 +106,108 @@ impl Flow {
     }
 }
 
+/// A connection whose step it is, looked up once, with what its group has in common.
+#[derive(Debug)]
+pub(super) struct Current<'a> {
+    pub(super) id: FlowId,
+    flow: &'a mut Flow,
+    /// Its client group.
+    pub(super) group: &'a ClientGroup,
+}
+
+impl Current<'_> {
+    /// When its client gives up the handshake.
+    #[inline]
+    pub(super) fn connect_deadline(&self) -> SimTime {
+        self.started + self.group.connect_timeout
+    }
+
+    /// When its client gives up the latest request.
+    #[inline]
+    pub(super) fn request_deadline(&self) -> SimTime {
+        self.sent + self.group.request_timeout
+    }
+}
+
+impl Deref for Current<'_> {
+    type Target = Flow;
+    #[inline]
+    fn deref(&self) -> &Flow {
+        self.flow
+    }
+}
+
+impl DerefMut for Current<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Flow {
+        self.flow
+    }
+}
+
 /// The connections under way, in slots that are used again.
-#[derive(Debug, Default)]
-pub(super) struct Flows {
-    /// In chunks of equal size, but for the last: so nothing is copied when they become more.
-    chunks: Vec<Vec<Flow>>,
+#[derive(Debug)]
+pub(super) struct Flows<'a> {
+    groups: &'a IdVec<ClientId, ClientGroup>,
+    /// In chunks, so that nothing is copied when they become more.
+    chunks: Vec<Box<[Flow; CHUNK]>>,
+    /// Slots that have ever been used.
+    used: usize,
     free: Vec<FlowId>,
 }
 
 /// Slots in a chunk: a power of two.
 const CHUNK: usize = 1 << 10;
 
-impl Flows {
-    pub(super) fn add(&mut self, flow: Flow) -> FlowId {
-        match self.free.pop() {
-            Some(id) => {
-                self[id] = flow;
-                id
-            }
-            None => self.add_slot(flow),
+impl<'a> Flows<'a> {
+    /// No connection of these client groups.
+    pub(super) fn new(groups: &'a IdVec<ClientId, ClientGroup>) -> Self {
+        Self { groups, chunks: Vec::new(), used: 0, free: Vec::new() }
+    }
+
+    /// Gives a new connection a slot.
+    #[inline]
+    pub(super) fn add(&mut self, flow: Flow) -> Current<'_> {
+        let id = self.free.pop().unwrap_or_else(|| self.add_slot(&flow));
+        let group = &self.groups[flow.client];
+        let slot = &mut self[id];
+        *slot = flow;
+        Current { id, flow: slot, group }
+    }
+
+    /// A connection whose step it is, because what named it, an event or a place in a queue, has come.
+    #[inline]
+    pub(super) fn named(&mut self, id: FlowId) -> Current<'_> {
+        let mut current = self.at(id);
+        current.pending -= 1;
+        current
+    }
+
+    /// A connection with which something happens that nothing named it for.
+    #[inline]
+    pub(super) fn at(&mut self, id: FlowId) -> Current<'_> {
+        let groups = self.groups;
+        let flow = &mut self[id];
+        Current { id, group: &groups[flow.client], flow }
+    }
+
+    /// Frees the slot of a connection that is over, once nothing names it any more.
+    #[inline]
+    pub(super) fn release(&mut self, id: FlowId) {
+        let flow = &self[id];
+        if flow.pending == 0 {
+            assert_eq!(flow.state, FlowState::Over, "a connection waits for something or is over");
+            self.free.push(id);
         }
     }
 
     #[cold]
-    fn add_slot(&mut self, flow: Flow) -> FlowId {
-        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
-            self.chunks.push(Vec::with_capacity(CHUNK));
+    fn add_slot(&mut self, flow: &Flow) -> FlowId {
+        if self.used == self.chunks.len() * CHUNK {
+            let chunk = vec![flow.clone(); CHUNK].into_boxed_slice();
+            self.chunks.push(chunk.try_into().expect("a chunk's length"));
         }
-        let number = self.chunks.len() - 1;
-        let chunk = &mut self.chunks[number];
-        chunk.push(flow);
-        FlowId::from_index(number * CHUNK + chunk.len() - 1)
+        self.used += 1;
+        FlowId::from_index(self.used - 1)
     }
 
     /// The numbers and ports of a client group's connections that are not over, of ports in `range`.
@@ -144,7 +216,8 @@ impl Flows {
         client: ClientId,
         range: RangeInclusive<u16>,
     ) -> impl Iterator<Item = (u32, u16)> {
-        let open = self.chunks.iter().flatten().filter(move |flow| {
+        let slots = self.chunks.iter().flat_map(|chunk| chunk.iter()).take(self.used);
+        let open = slots.filter(move |flow| {
             flow.client == client && flow.state != FlowState::Over && range.contains(&flow.port)
         });
         open.map(|flow| (flow.number, flow.port))
@@ -159,21 +232,11 @@ impl Flows {
     /// Asks the processor to fetch a connection.
     #[inline]
     pub(super) fn prefetch(&self, id: FlowId) {
-        prefetch_index(&self.chunks[id.index() / CHUNK], id.index() % CHUNK);
-    }
-
-    /// Frees the slot of a connection that is over, once nothing names it any more.
-    #[inline]
-    pub(super) fn release(&mut self, id: FlowId) {
-        let flow = &self[id];
-        if flow.pending == 0 {
-            assert_eq!(flow.state, FlowState::Over, "a connection waits for something or is over");
-            self.free.push(id);
-        }
+        prefetch_index(&self.chunks[id.index() / CHUNK][..], id.index() % CHUNK);
     }
 }
 
-impl std::ops::Index<FlowId> for Flows {
+impl std::ops::Index<FlowId> for Flows<'_> {
     type Output = Flow;
     #[inline]
     fn index(&self, id: FlowId) -> &Flow {
@@ -181,7 +244,7 @@ impl std::ops::Index<FlowId> for Flows {
     }
 }
 
-impl std::ops::IndexMut<FlowId> for Flows {
+impl std::ops::IndexMut<FlowId> for Flows<'_> {
     #[inline]
     fn index_mut(&mut self, id: FlowId) -> &mut Flow {
         &mut self.chunks[id.index() / CHUNK][id.index() % CHUNK]

@@ -4,6 +4,7 @@
 //! overload makes a backend unhealthy.
 
 use super::event::{BackendStep, Event};
+use super::flow::Flows;
 use super::machine::MachineState;
 use super::simulation::Simulation;
 use super::station::{Admission, Job, ProbeId};
@@ -73,11 +74,17 @@ impl Simulation<'_> {
     }
 
     /// A worker would be done now with a probe of `prober`, if the machine has not failed since.
-    pub(super) fn probe_served(&mut self, now: SimTime, backend: BackendId, prober: u8) {
+    pub(super) fn probe_served(
+        &mut self,
+        now: SimTime,
+        flows: &mut Flows<'_>,
+        backend: BackendId,
+        prober: u8,
+    ) {
         let (probe, life) = self.probers[backend].take_served(now, prober);
         if self.machines[backend].incarnation() == life {
             self.probe_answered(now, backend, probe);
-            self.serve_next(now, backend);
+            self.serve_next(now, flows, backend);
         }
     }
 

@@ -13,7 +13,7 @@ const SORT_LIMIT: usize = 128;
 /// The sorted list is cut into buckets when late-comers have made it longer than this.
 const BOTTOM_LIMIT: usize = 256;
 /// Events that a bucket is meant to hold.
-const BUCKET_TARGET: usize = 32;
+const BUCKET_TARGET: usize = 12;
 const MAX_BUCKETS: usize = 1 << 14;
 /// Events in each part of the far future.
 const CHUNK: usize = 1 << 10;
@@ -21,6 +21,9 @@ const CHUNK: usize = 1 << 10;
 /// back.
 const SPARE_BUCKETS: usize = 64;
 const SPARE_ROOM: usize = 2 * SORT_LIMIT;
+
+/// Stages of looking ahead: what an event names must be there before what that needs can be known.
+const STAGES: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
@@ -43,6 +46,8 @@ pub(super) struct EventQueue<E> {
     top: Vec<Vec<Entry<E>>>,
     /// Empty vectors with memory, for new buckets.
     spare: Spare<E>,
+    /// How far among the sorted events each stage of looking ahead has come.
+    seen: [usize; STAGES],
 }
 
 /// Empty vectors with memory.
@@ -84,6 +89,7 @@ impl<E: Copy> EventQueue<E> {
             rungs: Vec::new(),
             top: Vec::new(),
             spare: Spare(Vec::new()),
+            seen: [0; STAGES],
         }
     }
 
@@ -128,10 +134,14 @@ impl<E: Copy> EventQueue<E> {
         Some((SimTime::from_nanos(entry.time), entry.event))
     }
 
-    /// The event that is `places` behind the next one, if it is among the nearest ones.
+    /// The events that a stage of looking ahead has not seen yet, up to `reach` events from now: none as long as half of
+    /// that is seen, so that they come many at a time. Late-comers may be passed over, and others seen twice.
     #[inline]
-    pub(super) fn ahead(&self, places: usize) -> Option<&E> {
-        self.bottom.get(self.head + places).map(|entry| &entry.event)
+    pub(super) fn unseen(&mut self, stage: usize, reach: usize) -> impl Iterator<Item = E> {
+        let seen = self.seen[stage].max(self.head);
+        let end = if seen > self.head + reach / 2 { seen } else { self.bottom.len().min(self.head + reach) };
+        self.seen[stage] = end;
+        self.bottom.get(seen..end).unwrap_or_default().iter().map(|entry| entry.event)
     }
 
     /// Puts an event among the sorted ones.
@@ -168,6 +178,7 @@ impl<E: Copy> EventQueue<E> {
         self.bottom_end = start;
         self.bottom.clear();
         self.head = 0;
+        self.seen = [0; STAGES];
         self.rungs.push(rung);
     }
 
@@ -175,6 +186,7 @@ impl<E: Copy> EventQueue<E> {
     fn refill(&mut self) -> bool {
         self.bottom.clear();
         self.head = 0;
+        self.seen = [0; STAGES];
         loop {
             let Some(rung) = self.rungs.last_mut() else {
                 if self.top.is_empty() {
@@ -310,6 +322,32 @@ mod tests {
         queue.push(SimTime::from_nanos(10), 'a');
         assert_eq!(queue.pop_until(SimTime::from_nanos(9)), None);
         assert_eq!(queue.pop_until(SimTime::from_nanos(10)), Some((SimTime::from_nanos(10), 'a')));
+    }
+
+    #[test]
+    fn looking_ahead_shows_every_event_before_it_leaves_and_changes_nothing() {
+        let mut queue = EventQueue::new();
+        // Ten at each time, in no order of time.
+        (0..3000_u64).for_each(|number| queue.push(SimTime::from_nanos(number * 7 % 300 * 1000), number));
+        let mut shown = std::collections::BTreeSet::new();
+        let mut left = Vec::new();
+        let first = queue.pop_until(SimTime::NEVER);
+        shown.extend(first.map(|(_, event)| event));
+        left.extend(first);
+        loop {
+            let before = shown.len();
+            shown.extend(queue.unseen(0, 8));
+            let many = [0, 4, 5, 6, 7, 8].contains(&(shown.len() - before));
+            assert!(many || queue.bottom.len() - queue.head < 8, "{} at a time", shown.len() - before);
+            // The last of a bucket is followed by events that are sorted only when it has left.
+            let is_shown = queue.head < queue.bottom.len();
+            let Some((time, event)) = queue.pop_until(SimTime::NEVER) else { break };
+            assert!(!is_shown || shown.contains(&event), "{event} at {time:?} was not shown");
+            shown.insert(event);
+            left.push((time, event));
+        }
+        assert_eq!(left.len(), 3000);
+        assert!(left.is_sorted_by_key(|(time, _)| *time));
     }
 
     #[test]

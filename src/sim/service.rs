@@ -3,104 +3,105 @@
 
 use super::connection::Draw;
 use super::event::{BackendStep, Event, FlowStep};
-use super::flow::{FlowState, Mark};
+use super::flow::{Current, FlowState, Flows, Mark};
 use super::machine::MachineState;
 use super::outcome::FailureCause;
 use super::simulation::Simulation;
 use super::station::{Admission, Job};
-use crate::ids::{BackendId, FlowId};
+use crate::ids::BackendId;
 use crate::lb::packet::Protocol;
 use crate::time::{SimDuration, SimTime};
 
 impl Simulation<'_> {
     /// A request reaches its backend at time `now`.
-    pub(super) fn request_arrives(&mut self, now: SimTime, id: FlowId) {
-        let backend = self.backend(id);
+    pub(super) fn request_arrives(&mut self, now: SimTime, flow: &mut Current<'_>) {
+        let backend = flow.reached();
         let machine = &self.machines[backend];
-        let back = self.flows[id].way_back();
+        let back = flow.way_back();
         match machine.state() {
-            MachineState::Silent => return self.await_request_timeout(id),
-            MachineState::Refusing if self.protocol(id) == Protocol::Tcp => {
-                return self.fail_at(now + back, id, FailureCause::Reset);
+            MachineState::Silent => return self.await_request_timeout(flow),
+            MachineState::Refusing if flow.group.protocol == Protocol::Tcp => {
+                return self.fail_at(now + back, flow, FailureCause::Reset);
             }
             // Other protocols hear that the port is unreachable.
             MachineState::Refusing => {
-                return self.fail_at(now + back, id, FailureCause::Refused);
+                return self.fail_at(now + back, flow, FailureCause::Refused);
             }
-            MachineState::Up if self.protocol(id) != Protocol::Tcp => {
-                self.flows[id].incarnation = machine.incarnation();
+            MachineState::Up if flow.group.protocol != Protocol::Tcp => {
+                flow.incarnation = machine.incarnation();
             }
-            MachineState::Up if machine.incarnation() != self.flows[id].incarnation => {
-                return self.fail_at(now + back, id, FailureCause::Reset);
+            MachineState::Up if machine.incarnation() != flow.incarnation => {
+                return self.fail_at(now + back, flow, FailureCause::Reset);
             }
             MachineState::Up => {}
         }
-        match self.stations[backend].admit(now, Job::Request(id)) {
-            Admission::Starts => self.serve(now, id, backend),
+        match self.stations[backend].admit(now, Job::Request(flow.id)) {
+            Admission::Starts => self.serve(now, flow, backend),
             Admission::Waits => {
-                self.flows[id].pending += 1;
-                self.time_request(id);
+                flow.pending += 1;
+                self.time_request(flow);
             }
-            Admission::Full => self.fail_at(now + back, id, FailureCause::QueueFull),
+            Admission::Full => self.fail_at(now + back, flow, FailureCause::QueueFull),
         }
     }
 
     /// A worker begins with a request at time `now`.
-    #[inline]
-    fn serve(&mut self, now: SimTime, id: FlowId, backend: BackendId) {
-        let flow = &self.flows[id];
+    #[inline(always)]
+    fn serve(&mut self, now: SimTime, flow: &mut Current<'_>, backend: BackendId) {
         let work = flow.draw(Draw::Service, flow.requests_sent, &self.stations[backend].service_time);
         let work = work.scaled(self.machines[backend].slowness(now));
         if self.stations[backend].is_sharing() {
-            self.flows[id].pending += 1;
-            self.time_request(id);
-            return self.share(now, backend, Job::Request(id), work);
+            flow.pending += 1;
+            self.time_request(flow);
+            return self.share(now, backend, Job::Request(flow.id), work);
         }
         let done = now + work;
-        self.machines[backend].watch(id, flow.key, done);
+        self.machines[backend].watch(flow.id, flow.key, done);
         if self.stations[backend].is_unlimited() {
-            self.respond(done, id);
+            self.respond(done, flow);
         } else {
-            self.schedule(done, id, FlowStep::ServiceEnds);
-            if done > self.request_deadline(id) {
-                self.time_request(id);
+            self.schedule(done, flow, FlowStep::ServiceEnds);
+            if done > flow.request_deadline() {
+                self.time_request(flow);
             }
         }
     }
 
-    /// A worker is done with a request.
-    pub(super) fn service_ends(&mut self, now: SimTime, id: FlowId) {
-        let backend = self.backend(id);
-        if self.machines[backend].incarnation() != self.flows[id].incarnation {
+    /// A worker is done with a request; gives its backend, if it is to take the next one.
+    pub(super) fn service_ends(&mut self, now: SimTime, flow: &mut Current<'_>) -> Option<BackendId> {
+        let backend = flow.reached();
+        if self.machines[backend].incarnation() != flow.incarnation {
             // The backend has failed since, or is another machine: its workers dropped everything.
-            if self.flows[id].state == FlowState::Requesting {
-                self.await_request_timeout(id);
+            if flow.state == FlowState::Requesting {
+                self.await_request_timeout(flow);
             }
-            return;
+            return None;
         }
-        if self.flows[id].state == FlowState::Requesting {
-            self.respond(now, id);
+        if flow.state == FlowState::Requesting {
+            self.respond(now, flow);
         }
-        self.serve_next(now, backend);
+        Some(backend)
     }
 
     /// A worker is done, and takes the next job.
-    pub(super) fn serve_next(&mut self, now: SimTime, backend: BackendId) {
-        let Self { stations, flows, probers, .. } = self;
+    pub(super) fn serve_next(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
+        let Self { stations, probers, .. } = self;
         let next = stations[backend].take_next(now, |job| match job {
-            Job::Request(flow) => {
-                flows[flow].pending -= 1;
-                let is_wanted = flows[flow].state == FlowState::Requesting;
+            Job::Request(id) => {
+                let is_wanted = flows[id].state == FlowState::Requesting;
                 if !is_wanted {
                     // Its client has given up meanwhile.
-                    flows.release(flow);
+                    let _given_up = flows.named(id);
+                    flows.release(id);
                 }
                 is_wanted
             }
             Job::Probe(probe) => probers[backend].awaits(probe),
         });
         match next {
-            Some(Job::Request(flow)) => self.serve(now, flow, backend),
+            Some(Job::Request(id)) => {
+                self.serve(now, &mut flows.named(id), backend);
+            }
             Some(Job::Probe(probe)) => self.serve_probe(now, backend, probe),
             None => {}
         }
@@ -114,16 +115,16 @@ impl Simulation<'_> {
     }
 
     /// Jobs that share a backend's workers may have ended.
-    pub(super) fn shared_ends(&mut self, now: SimTime, backend: BackendId) {
+    pub(super) fn shared_ends(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
         let (done, next) = self.stations[backend].take_shared(now);
         for job in done {
             match job {
-                Job::Request(flow) => {
-                    self.flows[flow].pending -= 1;
-                    if self.flows[flow].state == FlowState::Requesting {
-                        self.respond(now, flow);
+                Job::Request(id) => {
+                    let mut flow = flows.named(id);
+                    if flow.state == FlowState::Requesting {
+                        self.respond(now, &mut flow);
                     }
-                    self.flows.release(flow);
+                    flows.release(id);
                 }
                 Job::Probe(probe) => self.probe_answered(now, backend, probe),
             }
@@ -134,58 +135,64 @@ impl Simulation<'_> {
     }
 
     /// A backend answers at time `done`. Whether the network loses the answer is decided then.
-    fn respond(&mut self, done: SimTime, id: FlowId) {
-        if self.links.is_ever_lossy() && done <= self.request_deadline(id) {
-            self.flows[id].resends = 0;
-            return self.schedule(done, id, FlowStep::Answer);
+    fn respond(&mut self, done: SimTime, flow: &mut Current<'_>) {
+        if self.links.is_ever_lossy() && done <= flow.request_deadline() {
+            flow.resends = 0;
+            return self.schedule(done, flow, FlowStep::Answer);
         }
-        self.deliver(done, id);
+        self.deliver(done, flow);
     }
 
     /// An answer sets out at time `sent`, and is not lost.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, sent: SimTime, id: FlowId) {
-        let response = sent + self.flows[id].way_back();
-        if response <= self.request_deadline(id) {
-            self.schedule(response, id, FlowStep::Response);
+    pub(super) fn deliver(&mut self, sent: SimTime, flow: &mut Current<'_>) {
+        let response = sent + flow.way_back();
+        if response <= flow.request_deadline() {
+            self.schedule(response, flow, FlowStep::Response);
         } else {
-            self.time_request(id);
+            self.time_request(flow);
         }
     }
 
     /// The request that is under way fails when it has taken too long.
-    fn time_request(&mut self, id: FlowId) {
-        let flow = &mut self.flows[id];
+    fn time_request(&mut self, flow: &mut Current<'_>) {
         if !flow.marks.has(Mark::Timed) {
             flow.marks.set(Mark::Timed, true);
-            let deadline = self.request_deadline(id);
-            self.schedule(deadline, id, FlowStep::RequestTimeout);
+            let deadline = flow.request_deadline();
+            self.schedule(deadline, flow, FlowStep::RequestTimeout);
         }
     }
 
     /// A request may have taken too long. If it is a later one that has not, the event comes again.
-    pub(super) fn request_timeout(&mut self, now: SimTime, id: FlowId) {
-        if now >= self.request_deadline(id) {
-            self.fail(now, id, FailureCause::RequestTimeout);
-        } else {
-            self.time_request(id);
+    /// Tells whether it has.
+    pub(super) fn request_timeout(&mut self, now: SimTime, flow: &mut Current<'_>) -> bool {
+        flow.marks.set(Mark::Timed, false);
+        if flow.state != FlowState::Requesting {
+            // It was answered, or has failed.
+            return false;
         }
+        let too_long = now >= flow.request_deadline();
+        if too_long {
+            self.fail(now, flow, FailureCause::RequestTimeout);
+        } else {
+            self.time_request(flow);
+        }
+        too_long
     }
 
     /// Everything that a backend was doing is lost when it goes down.
-    pub(super) fn went_down(&mut self, now: SimTime, backend: BackendId) {
-        for (flow, key) in self.machines[backend].take_exposed() {
+    pub(super) fn went_down(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
+        for (id, key) in self.machines[backend].take_exposed() {
             // The slot may be another connection's by now.
-            if self.flows[flow].key == key {
-                self.interrupt(now, flow, backend);
+            if flows[id].key == key {
+                self.interrupt(now, &mut flows.at(id), backend);
             }
         }
         for job in self.stations[backend].stop(now) {
             // A probe that is lost times out.
-            if let Job::Request(flow) = job {
-                self.flows[flow].pending -= 1;
-                self.interrupt(now, flow, backend);
-                self.flows.release(flow);
+            if let Job::Request(id) = job {
+                self.interrupt(now, &mut flows.named(id), backend);
+                flows.release(id);
             }
         }
     }

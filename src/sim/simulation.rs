@@ -4,7 +4,7 @@ use super::autoscaler::Autoscaler;
 use super::clients::Clients;
 use super::event::{BackendStep, Event, FlowStep, Tick};
 use super::fault::{Strike, StrikeEffect, strikes};
-use super::flow::{FlowState, Flows, Mark};
+use super::flow::{FlowState, Flows};
 use super::links::Links;
 use super::machine::Machine;
 use super::outcome::Outcome;
@@ -14,14 +14,15 @@ use super::recorder::Recorder;
 use super::scenario::Scenario;
 use super::station::Station;
 use crate::ids::{BackendId, FlowId, Id, IdVec, PlaceId};
+use crate::lb::packet::PacketKind;
 use crate::lb::{Counters, LoadBalancer};
 use crate::random::{Purpose, RunSeed};
 use crate::time::SimTime;
 
 /// How many events ahead the connection of an event is fetched.
-const FLOWS_AHEAD: usize = 6;
+const FLOWS_AHEAD: usize = 24;
 /// How many events ahead the tracking entry of its next packet is fetched; its connection is there by then.
-const PACKETS_AHEAD: usize = 3;
+const PACKETS_AHEAD: usize = 12;
 /// After so many events, a few milliseconds of real time, who watches is told the time.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
 
@@ -32,7 +33,6 @@ pub struct Simulation<'a> {
     pub(super) queue: EventQueue<Event>,
     pub(super) clients: Clients,
     pub(super) balancer: LoadBalancer,
-    pub(super) flows: Flows,
     pub(super) machines: IdVec<BackendId, Machine>,
     pub(super) stations: IdVec<BackendId, Station>,
     pub(super) probers: IdVec<BackendId, Probers>,
@@ -78,7 +78,6 @@ impl<'a> Simulation<'a> {
                 scenario.members(|_| check.initially_healthy),
             )
             .with_hash_key(seed.stream(Purpose::Selection, "load-balancer").word()),
-            flows: Flows::default(),
             machines: machines.collect(),
             stations: scenario
                 .backends
@@ -112,28 +111,36 @@ impl<'a> Simulation<'a> {
     /// The same; `watch` is told the time now and then.
     pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Outcome {
         let mut now = SimTime::ZERO;
+        let mut flows = Flows::new(&self.scenario.clients);
         let end = self.scenario.timing.window_end();
+        // Whether more is in memory than fits into a processor's cache, so that looking ahead pays.
+        let mut is_large = false;
         loop {
             if self.events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
                 watch(now);
+                is_large = self.balancer.is_large() || flows.is_large();
             }
             let arrival = self.clients.next_time();
             if let Some((time, event)) = self.queue.pop_until(arrival) {
                 assert!(time >= now, "time ran back from {now:?} to {time:?}");
                 now = time;
                 self.events += 1;
-                self.look_ahead();
-                self.handle(now, event);
-            } else if let Some((client, connection)) = self.clients.take_next(&self.flows) {
+                if is_large {
+                    self.look_ahead(&flows);
+                }
+                self.handle(now, &mut flows, event);
+            } else if let Some((client, connection)) = self.clients.take_next(&flows) {
                 now = arrival;
                 self.events += 1;
-                if self.balancer.is_large() {
-                    self.balancer.prefetch(&self.clients.next_packet(client));
+                if is_large {
+                    for packet in self.clients.new_packets(client) {
+                        self.balancer.prefetch(&packet);
+                    }
                 }
                 if self.is_dead(client, connection.address) {
                     self.clients.not_opened(now, client, connection);
                 } else {
-                    self.open(now, client, connection);
+                    self.open(now, &mut flows, client, connection);
                 }
                 continue;
             }
@@ -147,21 +154,25 @@ impl<'a> Simulation<'a> {
 
     /// Asks the processor to fetch what the next events will need: waiting for memory is most of the cost of an
     /// event where connections are many. Changes nothing.
+    ///
+    /// It looks at many events at a time, so that for most events it has nothing to do.
     #[inline]
-    fn look_ahead(&mut self) {
-        if !self.balancer.is_large() && !self.flows.is_large() {
-            return;
+    fn look_ahead(&mut self, flows: &Flows<'_>) {
+        for event in self.queue.unseen(0, FLOWS_AHEAD) {
+            if let Event::Flow { flow, step } = event
+                && !step.follows_closely()
+            {
+                flows.prefetch(flow);
+            }
         }
-        if let Some(Event::Flow { flow, step }) = self.queue.ahead(FLOWS_AHEAD)
-            && !step.follows_closely()
-        {
-            self.flows.prefetch(*flow);
-        }
-        if let Some(&Event::Flow { flow, step }) = self.queue.ahead(PACKETS_AHEAD)
-            && step.sends_packet()
-            && !step.follows_closely()
-        {
-            self.prefetch_route(flow);
+        let Self { queue, clients, balancer, .. } = self;
+        for event in queue.unseen(1, PACKETS_AHEAD) {
+            if let Event::Flow { flow, step } = event
+                && step.sends_packet()
+                && !step.follows_closely()
+            {
+                balancer.prefetch(&clients.packet(&flows[flow], PacketKind::Data));
+            }
         }
     }
 
@@ -188,21 +199,21 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn handle(&mut self, now: SimTime, event: Event) {
+    fn handle(&mut self, now: SimTime, flows: &mut Flows<'_>, event: Event) {
         match event {
-            Event::Flow { flow, step } => self.step(now, flow, step),
+            Event::Flow { flow, step } => self.step(now, flows, flow, step),
             Event::Backend { backend, step } => match step {
-                BackendStep::Renewal => self.renew(now, backend),
-                BackendStep::Boots => self.boots(now, backend),
+                BackendStep::Renewal => self.renew(now, flows, backend),
+                BackendStep::Boots => self.boots(now, flows, backend),
                 BackendStep::ProbeStarts { prober } => self.probe_starts(now, backend, prober),
                 BackendStep::ProbeArrives { prober } => self.probe_arrives(now, backend, prober),
-                BackendStep::ProbeServed { prober } => self.probe_served(now, backend, prober),
+                BackendStep::ProbeServed { prober } => self.probe_served(now, flows, backend, prober),
                 BackendStep::ProbeTimesOut { prober } => self.probe_times_out(now, backend, prober),
-                BackendStep::SharedEnds => self.shared_ends(now, backend),
+                BackendStep::SharedEnds => self.shared_ends(now, flows, backend),
                 BackendStep::ProbeEnds { prober, success } => self.probe_ends(now, backend, prober, success),
                 BackendStep::HealthApplies { healthy } => self.apply_health(now, backend, healthy),
             },
-            Event::Fault { strike, begins } => self.fault(now, strike as usize, begins),
+            Event::Fault { strike, begins } => self.fault(now, flows, strike as usize, begins),
             Event::Autoscale { number } => self.autoscale(now, number),
             Event::Operation { number } => self.operate(now, number as usize),
             Event::Clock(Tick::WindowStarts) => self.window_starts(now),
@@ -210,15 +221,25 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn step(&mut self, now: SimTime, flow: FlowId, step: FlowStep) {
-        let named = &mut self.flows[flow];
-        named.pending -= 1;
-        if step == FlowStep::RequestTimeout {
-            named.marks.set(Mark::Timed, false);
-        }
-        match (step, named.state) {
-            (FlowStep::ServiceEnds, _) => self.service_ends(now, flow),
-            (FlowStep::Fails(cause), FlowState::Failing) => self.fail(now, flow, cause),
+    #[inline]
+    fn step(&mut self, now: SimTime, flows: &mut Flows<'_>, id: FlowId, step: FlowStep) {
+        let flow = &mut flows.named(id);
+        match (step, flow.state) {
+            (FlowStep::Fails(cause), FlowState::Failing) => {
+                self.fail(now, flow, cause);
+                self.try_again(now, flows, id);
+            }
+            (FlowStep::RequestTimeout, _) => {
+                let failed = self.request_timeout(now, flow);
+                if failed {
+                    self.try_again(now, flows, id);
+                }
+            }
+            (FlowStep::ServiceEnds, _) => {
+                if let Some(backend) = self.service_ends(now, flow) {
+                    self.serve_next(now, flows, backend);
+                }
+            }
             (FlowStep::SynArrives, FlowState::Connecting) => self.syn_arrives(now, flow),
             (FlowStep::SynTimer, FlowState::Connecting) => self.send_syn(now, flow),
             (FlowStep::Established, FlowState::Connecting) => self.established(now, flow),
@@ -227,12 +248,11 @@ impl<'a> Simulation<'a> {
             (FlowStep::Answer, FlowState::Requesting) => self.answer(now, flow),
             (FlowStep::Response, FlowState::Requesting) => self.responded(now, flow),
             (FlowStep::RequestDue, FlowState::Thinking) => self.request_due(now, flow),
-            (FlowStep::RequestTimeout, FlowState::Requesting) => self.request_timeout(now, flow),
             // What was under way for a connection that is failing, or over, comes to nothing; so does the
             // timeout of a request that was answered.
             _ => {}
         }
-        self.flows.release(flow);
+        flows.release(id);
     }
 
     pub(super) fn plan_renewal(&mut self, backend: BackendId) {
@@ -241,7 +261,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn renew(&mut self, now: SimTime, backend: BackendId) {
+    fn renew(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
         // Of a machine that was replaced the old renewal means nothing.
         if self.machines[backend].next_renewal() != Some(now) {
             return;
@@ -249,11 +269,11 @@ impl<'a> Simulation<'a> {
         let went_down = self.machines[backend].renew(now);
         self.plan_renewal(backend);
         if went_down {
-            self.went_down(now, backend);
+            self.went_down(now, flows, backend);
         }
     }
 
-    fn fault(&mut self, now: SimTime, strike: usize, begins: bool) {
+    fn fault(&mut self, now: SimTime, flows: &mut Flows<'_>, strike: usize, begins: bool) {
         match self.strikes[strike].effect.clone() {
             StrikeEffect::Link(between, fault) => self.links.fault(between, fault, begins),
             StrikeEffect::Backends(victims, fault) => {
@@ -264,7 +284,7 @@ impl<'a> Simulation<'a> {
                     if self.hit[strike].binary_search(&backend).is_err() {
                         self.machines[backend].pass_fault(now);
                     } else if self.machines[backend].fault(now, fault, begins) {
-                        self.went_down(now, backend);
+                        self.went_down(now, flows, backend);
                     }
                 }
             }

@@ -22,9 +22,14 @@ impl Ports {
     }
 
     /// Whether [`know`](Self::know) must be told the ports in use before `address` can be given another one.
-    #[inline]
     pub(super) fn must_know(&self, address: u32) -> bool {
         self.in_use.is_none() && self.next[address as usize] == self.count
+    }
+
+    /// Whether the ports in use are remembered.
+    #[inline]
+    pub(super) fn are_known(&self) -> bool {
+        self.in_use.is_some()
     }
 
     /// Remembers the addresses and ports in use.
@@ -33,8 +38,18 @@ impl Ports {
         self.in_use = Some(in_use);
     }
 
-    /// A free port of `address`, if there is one.
+    /// A port of `address` that was never used, while there is one and no other needs to be remembered.
     #[inline]
+    pub(super) fn take_fresh(&mut self, address: u32) -> Option<u16> {
+        let next = &mut self.next[address as usize];
+        if self.in_use.is_some() || *next == self.count {
+            return None;
+        }
+        *next += 1;
+        Some(self.first + *next - 1)
+    }
+
+    /// A free port of `address`, if there is one.
     pub(super) fn take(&mut self, address: u32) -> Option<u16> {
         for _ in 0..self.count {
             let next = &mut self.next[address as usize];

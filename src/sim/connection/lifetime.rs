@@ -6,63 +6,59 @@
 //! and all later ones go over a new connection, which is one of its own, from another port.
 
 use super::{Forwarded, Simulation};
-use crate::ids::FlowId;
 use crate::lb::packet::{PacketKind, Protocol};
 use crate::sim::event::FlowStep;
-use crate::sim::flow::FlowState;
+use crate::sim::flow::{Current, FlowState};
 use crate::time::{SimDuration, SimTime};
 
 impl Simulation<'_> {
     /// The last response is there.
-    pub(super) fn served(&mut self, now: SimTime, id: FlowId) {
-        let flow = &self.flows[id];
+    pub(super) fn served(&mut self, now: SimTime, flow: &mut Current<'_>) {
         let duration = self.clients.recorded(flow).and_then(|row| row.duration);
         let end = duration.map(|duration| flow.started + duration);
         match end.filter(|end| *end > now) {
-            Some(end) => self.pause(now, id, end),
-            None => self.leave(now, id),
+            Some(end) => self.pause(now, flow, end),
+            None => self.leave(now, flow),
         }
     }
 
     /// Leaves the connection alone until `until`.
-    pub(super) fn pause(&mut self, now: SimTime, id: FlowId, until: SimTime) {
-        self.flows[id].state = FlowState::Thinking;
+    pub(super) fn pause(&mut self, now: SimTime, flow: &mut Current<'_>, until: SimTime) {
+        flow.state = FlowState::Thinking;
         // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
-        if self.protocol(id) != Protocol::Tcp || self.forward(now, id) != Forwarded::Elsewhere {
-            self.schedule(until, id, FlowStep::RequestDue);
+        if flow.group.protocol != Protocol::Tcp || self.forward(now, flow) != Forwarded::Elsewhere {
+            self.schedule(until, flow, FlowStep::RequestDue);
         }
     }
 
     /// A pause is over.
-    pub(in crate::sim) fn request_due(&mut self, now: SimTime, id: FlowId) {
-        let flow = &self.flows[id];
+    pub(in crate::sim) fn request_due(&mut self, now: SimTime, flow: &mut Current<'_>) {
         if flow.requests_sent == flow.requests {
-            self.leave(now, id);
-        } else if self.is_too_old(now, id) {
-            self.replace(now, id, SimDuration::ZERO);
+            self.leave(now, flow);
+        } else if self.is_too_old(now, flow) {
+            self.replace(now, flow, SimDuration::ZERO);
         } else {
-            self.send_request(now, id);
+            self.send_request(now, flow);
         }
     }
 
     /// Whether the client sends no more requests on this connection.
-    pub(super) fn is_too_old(&self, now: SimTime, id: FlowId) -> bool {
-        let flow = &self.flows[id];
-        self.group(flow.client).max_age.is_some_and(|max_age| now.since(flow.started) >= max_age)
+    pub(super) fn is_too_old(&self, now: SimTime, flow: &Current<'_>) -> bool {
+        flow.group.max_age.is_some_and(|max_age| now.since(flow.started) >= max_age)
     }
 
     /// Closes a connection; after `pause` a new one goes on with its requests.
-    pub(super) fn replace(&mut self, now: SimTime, id: FlowId, pause: SimDuration) {
-        self.leave(now, id);
-        self.clients.go_on(now + pause, &self.flows[id]);
+    pub(super) fn replace(&mut self, now: SimTime, flow: &mut Current<'_>, pause: SimDuration) {
+        self.leave(now, flow);
+        self.clients.go_on(now + pause, flow);
     }
 
     /// The client closes a connection in good order.
-    fn leave(&mut self, now: SimTime, id: FlowId) {
-        if self.protocol(id) == Protocol::Tcp {
+    fn leave(&mut self, now: SimTime, flow: &mut Current<'_>) {
+        if flow.group.protocol == Protocol::Tcp {
             // Its FIN is the last packet that keeps the tracking entry alive.
-            let _ = self.route(now, id, PacketKind::Data);
+            let _ = self.route(now, flow, PacketKind::Data);
         }
-        self.end(now, id, None);
+        self.end(now, flow, None);
     }
 }
