@@ -107,6 +107,7 @@ fn growth() {
     let most = Light {
         mean_service_s: 3600,
         warmup_s: if is_test() { 0 } else { 4 * 3600 },
+        measured: if is_test() { 10_000 } else { 3_000_000 },
         ..Light::new(10_000_000)
     };
     let most = most.experiment();

@@ -68,7 +68,8 @@ impl Light {
             addresses: 1000,
             mean_service_s: 60,
             warmup_s: if is_test() { 0 } else { 900 },
-            measured: if is_test() { 10_000 } else { 3_000_000 },
+            // At least as many as in the warm-up, in which tables grow.
+            measured: if is_test() { 10_000 } else { active.saturating_mul(15).max(3_000_000) },
             seconds_between_flips: None,
         }
     }

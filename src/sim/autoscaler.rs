@@ -61,7 +61,7 @@ impl Autoscaler {
     }
 
     /// How many members there should be now.
-    fn recommend(&mut self, now: SimTime, stations: &mut IdVec<BackendId, Station>) -> u32 {
+    fn recommend(&mut self, now: SimTime, stations: &mut IdVec<BackendId, Station<'_>>) -> u32 {
         let (mut busy, mut counted, mut serving) = (0.0, 0_u32, 0_u32);
         for member in &mut self.members {
             let Some(nanos) = stations[member.backend].busy_nanos(now) else { continue };
@@ -95,7 +95,7 @@ impl Autoscaler {
     fn evaluate(
         &mut self,
         now: SimTime,
-        stations: &mut IdVec<BackendId, Station>,
+        stations: &mut IdVec<BackendId, Station<'_>>,
     ) -> (Vec<BackendId>, Vec<BackendId>) {
         let recommended = self.recommend(now, stations);
         let size = self.size();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::ids::Id;
     use crate::lb::ratio::Ratio;
-    use crate::sim::scenario::{CpuUtilization, Server};
+    use crate::sim::scenario::{CpuUtilization, Server, Workers};
     use crate::sim::station::Job;
     use std::num::NonZeroU32;
 
@@ -173,10 +173,10 @@ mod tests {
     }
 
     /// A group of two of at most six members, of which one is busy throughout.
-    fn half_busy() -> (Autoscaler, IdVec<BackendId, Station>) {
-        let server =
-            Server { workers: crate::sim::scenario::Workers::Limited(NonZeroU32::MIN), ..Server::default() };
-        let mut stations: IdVec<BackendId, Station> = (0..6).map(|_| Station::new(&server)).collect();
+    fn half_busy() -> (Autoscaler, IdVec<BackendId, Station<'static>>) {
+        let server = Server { workers: Workers::Limited(NonZeroU32::MIN), ..Server::default() };
+        let server: &Server = Box::leak(Box::new(server));
+        let mut stations: IdVec<BackendId, Station<'static>> = (0..6).map(|_| Station::new(server)).collect();
         let first = BackendId::from_index(0);
         let _started = stations[first].admit(SimTime::ZERO, Job::Request(crate::ids::FlowId::from_index(0)));
         let member = |index: usize| Member {

@@ -312,7 +312,7 @@ impl Simulation<'_> {
         what: Draw,
         number: u32,
     ) -> bool {
-        let (place, zone) = (flow.group.place, self.scenario.backends[backend].zone);
+        let (place, zone) = (flow.group.place, self.recorder.zone(backend));
         let passes = self.links.passes(place, zone);
         passes < 1.0 && self.own_backend(flow).is_none() && flow.unit(what, number) >= passes.powi(ways)
     }
@@ -527,7 +527,7 @@ impl Simulation<'_> {
             SimDuration::ZERO
         } else {
             let place = flow.group.place;
-            let link = self.links.link(place, self.scenario.backends[backend].zone);
+            let link = self.links.link(place, self.recorder.zone(backend));
             flow.draw(what, number, &link.round_trips) + link.delay
         };
         flow.trip = trip;

@@ -23,26 +23,35 @@ pub(super) enum MachineState {
 /// One backend's machine.
 #[derive(Debug)]
 pub(super) struct Machine {
+    present: Present,
     /// How many failures and faults of each mode hold it.
     causes: [u32; 4],
-    /// What it does with clients' packets for these causes.
-    state: MachineState,
     /// The factors of the faults that slow it.
     slowed: Vec<f64>,
-    /// Their product.
-    slowness: f64,
+    renewal: Option<Box<Renewal>>,
+    /// The times at which faults begin or end for it, latest first.
+    fault_edges: Vec<SimTime>,
+    /// Connections in service whose service outlasts the next change.
+    exposed: Vec<Exposed>,
+}
+
+/// What every request asks of a machine: a line of a processor's cache, since there may be thousands of machines.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Present {
+    /// What it does with clients' packets.
+    state: MachineState,
     /// Its lives so far: connections of an earlier life are unknown to it.
     incarnation: u32,
+    next_change: SimTime,
+    /// The product of the factors of the faults that slow it.
+    slowness: f64,
     /// When it came back last, if it was ever down.
     returned: Option<SimTime>,
     slow_start: Option<SlowStart>,
-    renewal: Option<Renewal>,
-    /// The times at which faults begin or end for it, latest first.
-    fault_edges: Vec<SimTime>,
-    next_change: SimTime,
-    /// Connections in service whose service outlasts `next_change`.
-    exposed: Vec<Exposed>,
 }
+
+const _: () = assert!(size_of::<Present>() == 64);
 
 /// A connection whose service a change of the machine's state may catch.
 #[derive(Debug)]
@@ -76,16 +85,18 @@ impl Machine {
             renewal
         });
         let mut machine = Self {
+            present: Present {
+                state: MachineState::Up,
+                incarnation: 0,
+                next_change: SimTime::NEVER,
+                slowness: 1.0,
+                returned: None,
+                slow_start,
+            },
             causes: [0; 4],
-            state: MachineState::Up,
             slowed: Vec::new(),
-            slowness: 1.0,
-            incarnation: 0,
-            returned: None,
-            slow_start,
-            renewal,
+            renewal: renewal.map(Box::new),
             fault_edges,
-            next_change: SimTime::NEVER,
             exposed: Vec::new(),
         };
         machine.look_ahead(SimTime::ZERO);
@@ -95,7 +106,7 @@ impl Machine {
     /// What it does with clients' packets now.
     #[inline]
     pub(super) fn state(&self) -> MachineState {
-        self.state
+        self.present.state
     }
 
     /// What it does with probes now.
@@ -127,22 +138,22 @@ impl Machine {
     /// Whether its state at time `at` is that of now.
     #[inline]
     pub(super) fn is_known(&self, at: SimTime) -> bool {
-        at < self.next_change
+        at < self.present.next_change
     }
 
     /// The number of its present life.
     pub(super) fn incarnation(&self) -> u32 {
-        self.incarnation
+        self.present.incarnation
     }
 
     /// How many times longer than usual a request takes that it begins to serve at `now`.
     #[inline]
     pub(super) fn slowness(&self, now: SimTime) -> f64 {
-        match (self.slow_start, self.returned) {
+        match (self.present.slow_start, self.present.returned) {
             (Some(slow_start), Some(returned)) => {
-                self.slowness * slow_start.factor(now.since(returned.min(now)))
+                self.present.slowness * slow_start.factor(now.since(returned.min(now)))
             }
-            _ => self.slowness,
+            _ => self.present.slowness,
         }
     }
 
@@ -154,7 +165,7 @@ impl Machine {
     /// Notes a connection whose service ends at `done`, if a failure may come before.
     #[inline]
     pub(super) fn watch(&mut self, flow: FlowId, key: StreamKey, done: SimTime) {
-        if done >= self.next_change {
+        if done >= self.present.next_change {
             self.exposed.push(Exposed { flow, key, done });
         }
     }
@@ -182,7 +193,7 @@ impl Machine {
                     let position = self.slowed.iter().position(|other| *other == factor.value());
                     self.slowed.remove(position.expect("a fault that ends has begun"));
                 }
-                self.slowness = self.slowed.iter().product();
+                self.present.slowness = self.slowed.iter().product();
                 false
             }
         };
@@ -193,14 +204,14 @@ impl Machine {
     /// A new machine takes its place, to which no connection is known, and which has not failed. What a fault does, it does
     /// to the new one too.
     pub(super) fn replace(&mut self, now: SimTime) {
-        self.incarnation += 1;
-        self.returned = Some(now);
+        self.present.incarnation += 1;
+        self.present.returned = Some(now);
         if let Some(renewal) = &mut self.renewal {
             self.causes[renewal.failures.mode as usize] -= u32::from(!renewal.up);
             renewal.up = true;
             renewal.draw_next(now);
         }
-        self.state = self.state_for_clients();
+        self.present.state = self.state_for_clients();
         self.look_ahead(now);
     }
 
@@ -216,15 +227,15 @@ impl Machine {
     }
 
     fn strike(&mut self, now: SimTime, mode: FailureMode, begins: bool) -> bool {
-        let before = self.state;
+        let before = self.present.state;
         let causes = &mut self.causes[mode as usize];
         *causes = if begins { *causes + 1 } else { *causes - 1 };
         let after = self.state_for_clients();
-        self.state = after;
+        self.present.state = after;
         let went_down = before == MachineState::Up && after != MachineState::Up;
-        self.incarnation += u32::from(went_down);
+        self.present.incarnation += u32::from(went_down);
         if before != MachineState::Up && after == MachineState::Up {
-            self.returned = Some(now);
+            self.present.returned = Some(now);
         }
         went_down
     }
@@ -233,7 +244,7 @@ impl Machine {
     fn look_ahead(&mut self, now: SimTime) {
         self.exposed.retain(|exposed| exposed.done >= now);
         let edge = self.fault_edges.last().copied().unwrap_or(SimTime::NEVER);
-        self.next_change = self.next_renewal().unwrap_or(SimTime::NEVER).min(edge);
+        self.present.next_change = self.next_renewal().unwrap_or(SimTime::NEVER).min(edge);
     }
 }
 

@@ -62,7 +62,7 @@ impl Simulation<'_> {
 
     /// A worker begins with a probe.
     pub(super) fn serve_probe(&mut self, now: SimTime, backend: BackendId, probe: ProbeId) {
-        let service_time = &self.stations[backend].service_time;
+        let service_time = self.stations[backend].service_time;
         let work = self.probers[backend].work(probe, service_time);
         let work = work.scaled(self.machines[backend].slowness(now));
         if self.stations[backend].is_sharing() {

@@ -134,13 +134,20 @@ impl<E: Copy> EventQueue<E> {
         Some((SimTime::from_nanos(entry.time), entry.event))
     }
 
-    /// The events that a stage of looking ahead has not seen yet, up to `reach` events from now: none as long as half of
-    /// that is seen, so that they come many at a time. Late-comers may be passed over, and others seen twice.
+    /// Whether a stage of looking ahead should look up to `reach` events from now again: when it has seen less than half
+    /// of them, so that it sees many at a time.
     #[inline]
+    pub(super) fn has_unseen(&self, stage: usize, reach: usize) -> bool {
+        let seen = self.seen[stage];
+        seen < self.bottom.len() && seen <= self.head + reach / 2
+    }
+
+    /// The events up to `reach` from now that a stage of looking ahead has not seen yet. Late-comers may be passed over, and
+    /// others seen twice.
     pub(super) fn unseen(&mut self, stage: usize, reach: usize) -> impl Iterator<Item = E> {
         let seen = self.seen[stage].max(self.head);
-        let end = if seen > self.head + reach / 2 { seen } else { self.bottom.len().min(self.head + reach) };
-        self.seen[stage] = end;
+        let end = self.bottom.len().min(self.head + reach);
+        self.seen[stage] = end.max(self.seen[stage]);
         self.bottom.get(seen..end).unwrap_or_default().iter().map(|entry| entry.event)
     }
 
@@ -336,7 +343,9 @@ mod tests {
         left.extend(first);
         loop {
             let before = shown.len();
-            shown.extend(queue.unseen(0, 8));
+            if queue.has_unseen(0, 8) {
+                shown.extend(queue.unseen(0, 8));
+            }
             let many = [0, 4, 5, 6, 7, 8].contains(&(shown.len() - before));
             assert!(many || queue.bottom.len() - queue.head < 8, "{} at a time", shown.len() - before);
             // The last of a bucket is followed by events that are sorted only when it has left.

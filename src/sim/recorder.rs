@@ -3,6 +3,8 @@
 //! Only connections that begin in the measured window count, and those are followed to their end. Levels are
 //! integrated over the window, starting from the level that stands when it begins.
 
+use prefetch_index::prefetch_index;
+
 use super::flow::{Flow, Mark};
 use super::outcome::{
     BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Sample, Timeline, Traffic, ZoneSample,
@@ -42,12 +44,19 @@ struct Busy {
     count: u32,
 }
 
-/// What one backend did so far.
+/// What every connection changes of a backend's record: a line of a processor's cache.
 #[derive(Debug, Default)]
-struct BackendRecord {
+#[repr(align(64))]
+struct Load {
     traffic: Traffic,
     active: u64,
     peak_active: u64,
+}
+
+/// What one backend did so far.
+#[derive(Debug, Default)]
+struct BackendRecord {
+    load: Load,
     /// Whether the load balancer holds it healthy; absent while it is not configured.
     held_healthy: Option<bool>,
     /// Since when that is so.
@@ -151,6 +160,18 @@ impl Recorder {
         }
     }
 
+    /// Asks the processor to fetch what a connection's end changes of its backend's record.
+    #[inline]
+    pub(super) fn prefetch(&self, backend: BackendId) {
+        prefetch_index(self.backends.iter().as_slice(), backend.index());
+    }
+
+    /// The zone of a backend.
+    #[inline]
+    pub(super) fn zone(&self, backend: BackendId) -> ZoneId {
+        self.backend_zones[backend]
+    }
+
     /// Whether measured connections are still under way.
     pub(super) fn is_waiting(&self) -> bool {
         self.outstanding > 0
@@ -174,7 +195,7 @@ impl Recorder {
     /// A connection becomes active on `backend`.
     #[inline(always)]
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
-        let record = &mut self.backends[backend];
+        let record = &mut self.backends[backend].load;
         record.active += 1;
         if now < self.window_end {
             record.peak_active = record.peak_active.max(record.active);
@@ -196,7 +217,7 @@ impl Recorder {
     /// An active connection closes, or moves away from `backend`.
     #[inline]
     pub(super) fn closed(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
-        self.backends[backend].active -= 1;
+        self.backends[backend].load.active -= 1;
         self.pair(client, backend).active.down(now);
     }
 
@@ -282,7 +303,7 @@ impl Recorder {
         self.pairs.iter_mut().for_each(|pair| pair.active.restart(now));
         self.healthy.iter_mut().for_each(|level| level.restart(now));
         self.responses = Responses::default();
-        self.backends.iter_mut().for_each(|record| record.peak_active = record.active);
+        self.backends.iter_mut().for_each(|record| record.load.peak_active = record.load.active);
     }
 
     /// How long the sample that ends now has been.
@@ -357,12 +378,12 @@ impl Recorder {
                 .backends
                 .iter()
                 .map(|record| BackendOutcome {
-                    traffic: record.traffic,
+                    traffic: record.load.traffic,
                     utilization: record.busy_nanos.map(|nanos| nanos / duration),
                     peak_utilization: record.peak_utilization,
                     mean_queue_length: record.waiting.map(|waiting| waiting.mean_length),
                     mean_wait: record.waiting.and_then(|waiting| waiting.mean_nanos),
-                    peak_active: record.peak_active,
+                    peak_active: record.load.peak_active,
                     configured_nanos: record.configured.as_nanos(),
                     unhealthy_nanos: record.unhealthy.as_nanos(),
                 })
@@ -385,7 +406,7 @@ impl Recorder {
     fn add(&mut self, client: ClientId, backend: Option<BackendId>, traffic: &Traffic) {
         match backend {
             Some(backend) => {
-                self.backends[backend].traffic += traffic;
+                self.backends[backend].load.traffic += traffic;
                 let zone = self.backend_zones[backend].index();
                 self.traffic[client.index() * (self.zones + 1) + zone] += traffic;
             }

@@ -48,7 +48,7 @@ impl Simulation<'_> {
     /// A worker begins with a request at time `now`.
     #[inline(always)]
     fn serve(&mut self, now: SimTime, flow: &mut Current<'_>, backend: BackendId) {
-        let work = flow.draw(Draw::Service, flow.requests_sent, &self.stations[backend].service_time);
+        let work = flow.draw(Draw::Service, flow.requests_sent, self.stations[backend].service_time);
         let work = work.scaled(self.machines[backend].slowness(now));
         if self.stations[backend].is_sharing() {
             flow.pending += 1;

@@ -34,7 +34,7 @@ pub struct Simulation<'a> {
     pub(super) clients: Clients,
     pub(super) balancer: LoadBalancer,
     pub(super) machines: IdVec<BackendId, Machine>,
-    pub(super) stations: IdVec<BackendId, Station>,
+    pub(super) stations: IdVec<BackendId, Station<'a>>,
     pub(super) probers: IdVec<BackendId, Probers>,
     /// Whether a health check judges each backend, if it is configured.
     pub(super) checked: IdVec<BackendId, bool>,
@@ -158,6 +158,16 @@ impl<'a> Simulation<'a> {
     /// It looks at many events at a time, so that for most events it has nothing to do.
     #[inline]
     fn look_ahead(&mut self, flows: &Flows<'_>) {
+        if self.queue.has_unseen(0, FLOWS_AHEAD) {
+            self.fetch_connections(flows);
+        }
+        if self.queue.has_unseen(1, PACKETS_AHEAD) {
+            self.fetch_entries(flows);
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_connections(&mut self, flows: &Flows<'_>) {
         for event in self.queue.unseen(0, FLOWS_AHEAD) {
             if let Event::Flow { flow, step } = event
                 && !step.follows_closely()
@@ -165,13 +175,21 @@ impl<'a> Simulation<'a> {
                 flows.prefetch(flow);
             }
         }
-        let Self { queue, clients, balancer, .. } = self;
+    }
+
+    #[inline(never)]
+    fn fetch_entries(&mut self, flows: &Flows<'_>) {
+        let Self { queue, clients, balancer, recorder, .. } = self;
         for event in queue.unseen(1, PACKETS_AHEAD) {
             if let Event::Flow { flow, step } = event
                 && step.sends_packet()
                 && !step.follows_closely()
             {
-                balancer.prefetch(&clients.packet(&flows[flow], PacketKind::Data));
+                let flow = &flows[flow];
+                balancer.prefetch(&clients.packet(flow, PacketKind::Data));
+                if let Some(backend) = flow.backend {
+                    recorder.prefetch(backend);
+                }
             }
         }
     }

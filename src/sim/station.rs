@@ -45,9 +45,10 @@ pub(super) enum Admission {
 
 /// One backend's workers and queue.
 #[derive(Debug)]
-pub(super) struct Station {
-    pub(super) service_time: Distribution<SimDuration>,
-    limits: Option<Limits>,
+pub(super) struct Station<'a> {
+    /// That of its group: there may be thousands of stations, and every request asks for it.
+    pub(super) service_time: &'a Distribution<SimDuration>,
+    limits: Option<Box<Limits>>,
 }
 
 /// The state of a station whose workers are limited.
@@ -92,11 +93,11 @@ pub(super) struct Waiting {
     pub(super) mean_nanos: Option<f64>,
 }
 
-impl Station {
-    pub(super) fn new(server: &Server) -> Self {
+impl<'a> Station<'a> {
+    pub(super) fn new(server: &'a Server) -> Self {
         let limits = match server.workers {
             Workers::Unlimited => None,
-            Workers::Limited(workers) => Some(Limits {
+            Workers::Limited(workers) => Some(Box::new(Limits {
                 workers: u64::from(workers.get()),
                 queue_limit: server.queue_limit as usize,
                 busy: Level::default(),
@@ -105,9 +106,9 @@ impl Station {
                 sharing: (server.discipline == Discipline::ProcessorSharing)
                     .then(|| Sharing::new(workers.get())),
                 waits: Waits::default(),
-            }),
+            })),
         };
-        Self { service_time: server.service_time.clone(), limits }
+        Self { service_time: &server.service_time, limits }
     }
 
     /// Whether a request never waits for another here.
