@@ -334,9 +334,10 @@ impl Clients {
     /// Draws the next arrivals of a group; tells when the first of them is, if it is before the end.
     fn next_arrival(&mut self, client: ClientId, flows: &Flows<'_>) -> Option<SimTime> {
         let senders = &mut self.groups[client];
-        senders.coming.clear();
-        senders.come = 0;
-        while senders.coming.len() < NAMED_AT_ONCE {
+        // The last one is only about to be opened: its port is in use, though no open connection says so yet.
+        senders.coming.drain(..senders.come.saturating_sub(1));
+        let last = senders.coming.len();
+        while senders.coming.len() < last + NAMED_AT_ONCE {
             let Some(arrival) = senders.arrivals.next().filter(|arrival| arrival.at < self.end) else {
                 break;
             };
@@ -347,6 +348,8 @@ impl Clients {
                 break;
             }
         }
+        senders.coming.drain(..last);
+        senders.come = 0;
         senders.coming.first().map(|(at, _)| *at)
     }
 
@@ -396,7 +399,7 @@ impl Senders {
             arrivals: group.arrivals.start(seed.stream(Purpose::Arrivals, &group.name).generator()),
             connections,
             opened: 0,
-            coming: Vec::with_capacity(NAMED_AT_ONCE),
+            coming: Vec::with_capacity(NAMED_AT_ONCE + 1),
             come: 0,
             choice: seed.stream(Purpose::Addresses, &group.name).generator(),
             ports: Ports::new(EPHEMERAL_PORTS, addresses),
@@ -555,7 +558,49 @@ fn choose(random: u64, count: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::num::{NonZeroU16, NonZeroU32};
+
     use super::*;
+    use crate::ids::PlaceId;
+    use crate::lb::ratio::Ratio;
+    use crate::workload::{ConnectionProfile, Rate};
+
+    #[test]
+    fn a_connection_that_is_about_to_open_keeps_its_port() {
+        let group = ClientGroup {
+            name: "web".to_owned(),
+            place: PlaceId::from_index(0),
+            origin: Origin::Hybrid,
+            protocol: Protocol::Tcp,
+            fragmented: Ratio::new(0.0).unwrap(),
+            destinations: NonZeroU16::MIN,
+            addresses: NonZeroU32::MIN,
+            own_backends: Vec::new(),
+            arrivals: ArrivalSpec::Deterministic { rate: Rate::try_from(1000.0).unwrap() },
+            connection: ConnectionProfile::default(),
+            connect_timeout: SimDuration::from_secs(10),
+            request_timeout: SimDuration::from_secs(30),
+            retries: 0,
+            retry_backoff: Backoff::default(),
+            max_age: None,
+        };
+        let groups: IdVec<ClientId, ClientGroup> = [group].into_iter().collect();
+        let mut clients = Clients::new(&groups, RunSeed::new(1, 0), SimTime::NEVER);
+        let none = Flows::new(&groups);
+        // None is ever opened, so that all ports are free but those of the last one and of those to come; later ones end
+        // at once, so that the ports go round.
+        let mut next = |ends: bool| {
+            let (client, connection) = clients.take_next(&none).expect("there are more");
+            if ends {
+                clients.groups[client].free_port(connection.address, connection.port);
+            }
+            connection.port
+        };
+        let first: Vec<u16> = EPHEMERAL_PORTS.map(|_| next(false)).collect();
+        let later: Vec<u16> = EPHEMERAL_PORTS.map(|_| next(true)).collect();
+        assert!(first.is_sorted_by(|a, b| a < b), "all ports, each once");
+        assert!(!later.contains(first.last().expect("there are ports")));
+    }
 
     #[test]
     fn clients_of_a_trace_keep_their_address() {
