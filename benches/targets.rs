@@ -17,8 +17,8 @@ use std::time::Instant;
 use cap::Cap;
 use common::{Light, Timed, is_test, median, millions, parse, rates, rates_by, row, simulate, table};
 use zonesim::cli::pages::use_large;
-use zonesim::experiment::runner::{Progress, RunPanic, all_runs, run_all};
 use zonesim::experiment::{Experiment, Overrides, Source};
+use zonesim::job::runner::{Progress, RunPanic, all_runs, run_all};
 use zonesim::random::RunSeed;
 use zonesim::sim::Simulation;
 

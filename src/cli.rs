@@ -23,12 +23,12 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
-use crate::report::charts::ChartsError;
-use crate::report::draw::Format;
-use crate::report::journal::Journal;
-use crate::report::manifest::Manifest;
-use crate::report::observed::QuestionError;
-use crate::report::page::PageError;
+use crate::figures::charts::ChartsError;
+use crate::figures::draw::Format;
+use crate::figures::page::PageError;
+use crate::job::journal::Journal;
+use crate::job::manifest::Manifest;
+use crate::results::observed::QuestionError;
 use console::Console;
 
 /// How a command ends: its exit status.

@@ -26,14 +26,12 @@
 //! API where it is the API that refuses (`reason`). `draft` finds out which line or which override is to blame, and
 //! `error` shows it.
 
-pub mod agenda;
 mod assignment;
 mod axis;
 mod bounded;
 mod charts;
 mod column;
 mod control_plane;
-pub mod cost;
 mod decimal;
 mod draft;
 mod empirical;
@@ -46,11 +44,8 @@ mod precision;
 mod problem;
 mod reader;
 mod reason;
-pub mod runner;
-pub mod shard;
 mod threshold;
 mod trace;
-pub mod warmup;
 mod world;
 
 #[cfg(test)]
@@ -295,7 +290,7 @@ impl Experiment {
         let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
         let scenario = applied.and_then(|()| world::scenario(&root, &self.files));
         let scenario = scenario.expect("every cell was checked when the experiment was read");
-        if self.is_pilot { warmup::undisturbed(scenario) } else { scenario }
+        if self.is_pilot { scenario.undisturbed() } else { scenario }
     }
 
     /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.

@@ -19,9 +19,13 @@
 //! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
-//! | [`experiment`] | the experiment file, its cells, their shards, how often each is run, the warm-up, and the runner |
+//! | [`metrics`] | the scalar metrics of a run, and how each is read |
+//! | [`experiment`] | the experiment file and its cells |
+//! | [`results`] | the tables of a results folder, written and read |
+//! | [`answers`] | what follows from tables, and from the rules alone |
+//! | [`job`] | an experiment into a results folder: runs, threads, journal, shards |
 //! | [`validation`] | worlds of which theory gives the exact answer |
-//! | [`report`] | results: journal, CSV files, merged shards, comparisons, expectations, searches, figures, charts, the page |
+//! | [`figures`] | figures, charts, the page |
 //! | [`cli`] | the command line |
 //!
 //! # Invariants
@@ -29,7 +33,7 @@
 //! A test of the source (`src/tests/tidy.rs`) keeps these; most of them are absences.
 //!
 //! - `lb` has no clock, queue, file, thread or generator. Packet and time go in, a verdict comes out.
-//! - `sim` touches no file and no thread. Only `experiment::runner` names rayon, only `report` names csv and
+//! - `sim` touches no file and no thread. Only `job::runner` names rayon, only `results` csv, only `figures`
 //!   plotters, only `cli` prints.
 //! - No wall clock and no hash map of random order in the model: the same file and seed give the same bytes.
 //! - Streams of random numbers are keyed by seed, replication, purpose and name, never by arm or thread.
@@ -38,8 +42,8 @@
 //!
 //! # To add a …
 //!
-//! - **metric**: a row of [`sim::metric::METRICS`]. Headers, summaries and thresholds derive from it.
-//! - **chart**: a file in `report/charts/` and its line in the list there.
+//! - **metric**: a row of [`metrics::METRICS`]. Headers, summaries and thresholds derive from it.
+//! - **chart**: a file in `figures/charts/` and its line in the list there.
 //! - **distribution**: a form in `random/distribution.rs` and a law in `random/distribution/law.rs`. **Arrival process**:
 //!   a variant of [`workload::ArrivalSpec`].
 //! - **event**: a variant of `sim::event::Event`; the compiler shows what must handle it.
@@ -57,11 +61,19 @@ pub mod workload;
 
 pub mod sim;
 
+pub mod metrics;
+
 pub mod experiment;
+
+pub mod results;
+
+pub mod answers;
+
+pub mod job;
 
 pub mod validation;
 
-pub mod report;
+pub mod figures;
 
 pub mod cli;
 

@@ -10,7 +10,6 @@ mod fault;
 mod flow;
 mod links;
 mod machine;
-pub mod metric;
 mod operate;
 pub mod outcome;
 mod prober;

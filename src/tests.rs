@@ -11,8 +11,8 @@ mod snapshot;
 mod tidy;
 mod worlds;
 
-use crate::experiment::runner::{RunId, run_one};
 use crate::experiment::{Experiment, Overrides, Source};
+use crate::job::runner::{RunId, run_one};
 use crate::sim::outcome::Outcome;
 
 /// The experiment that `text` describes.

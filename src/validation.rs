@@ -18,8 +18,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::experiment::runner::{Progress, RunPanic, all_runs, run_all};
 use crate::experiment::{Experiment, Overrides, Source};
+use crate::job::runner::{Progress, RunPanic, all_runs, run_all};
 use crate::sim::outcome::Outcome;
 use crate::stats::{Confidence, Interval, ratio_interval};
 pub use cases::all;

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use super::Status;
 use super::console::Console;
+use crate::answers::thresholds::Judged;
 use crate::experiment::Experiment;
-use crate::report::manifest::Manifest;
-use crate::report::tables::CellSummary;
-use crate::report::thresholds::Judged;
+use crate::job::manifest::Manifest;
+use crate::results::tables::CellSummary;
 
 /// Says what `folder` holds, and judges it.
 pub(super) fn close(

@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::console::Console;
 use super::table::cells_text;
 use super::{AnswerFormat, Status, check_has_results};
-use crate::report::compare::records::records;
-use crate::report::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, Request, compare as compare_all};
-use crate::report::observed::Observed;
-use crate::report::record::{Record, csv_text};
+use crate::answers::compare::records::records;
+use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, Request, compare as compare_all};
+use crate::results::observed::Observed;
+use crate::results::record::{Record, csv_text};
 use crate::stats::RESAMPLES;
 
 #[derive(Debug, Args)]

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::console::Console;
 use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
+use crate::answers::expect::{Caveat, Expectation, Shares, caveats, expect as expect_one};
 use crate::experiment::{Cell, Experiment, Overrides};
 use crate::lb::backend::Role;
-use crate::report::expect::{Caveat, Expectation, Shares, caveats, expect as expect_one};
-use crate::report::observed::QuestionError;
-use crate::report::record::{Record, csv_text};
+use crate::results::observed::QuestionError;
+use crate::results::record::{Record, csv_text};
 use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
 

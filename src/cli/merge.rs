@@ -8,8 +8,8 @@ use super::closing::close;
 use super::console::Console;
 use super::{ChartFormat, Status, UsageError, check_is_folder};
 use crate::experiment::{Experiment, Overrides};
-use crate::report::charts::draw_all;
-use crate::report::merge::{MergeError, Shards};
+use crate::figures::charts::draw_all;
+use crate::job::merge::{MergeError, Shards};
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::console::Console;
 use super::{ChartFormat, Status, check_has_results};
-use crate::report::charts::draw_all;
-use crate::report::results::missing_details;
+use crate::figures::charts::draw_all;
+use crate::results::missing_details;
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {

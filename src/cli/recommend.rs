@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 
 use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
-use crate::experiment::{Experiment, Overrides};
-use crate::report::compare::FAMILY_ERROR;
-use crate::report::observed::Observed;
-use crate::report::policies::{SamePolicy, same_policies};
-use crate::report::recommend::{
+use crate::answers::compare::FAMILY_ERROR;
+use crate::answers::recommend::{
     Candidate, Constraint, Request, Section, Standing, recommend as recommend_all,
 };
-use crate::report::record::Record;
+use crate::experiment::{Experiment, Overrides};
+use crate::results::observed::Observed;
+use crate::results::policies::{SamePolicy, same_policies};
+use crate::results::record::Record;
 
 #[derive(Debug, Args)]
 pub(super) struct RecommendArgs {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::console::Console;
 use super::{Status, check_has_results};
-use crate::report::page;
+use crate::figures::page;
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {

@@ -10,7 +10,7 @@ use super::path::KeyPath;
 use super::plan::{Arm, ArmAxis};
 use super::problem::{Problem, distinct, quoted};
 use super::{axis_paths, path::NamePath};
-use crate::sim::metric::{METRICS, Metric};
+use crate::metrics::{METRICS, Metric};
 
 /// `[[charts]]`
 #[derive(Debug, Deserialize)]

@@ -1,7 +1,7 @@
 //! Names of axis columns: the shortest tail of an axis's path that nothing else in the results is called.
 
 use super::path::{NamePath, dotted};
-use crate::sim::metric::Metric;
+use crate::metrics::Metric;
 
 /// The columns of all results files that are neither axes nor metrics.
 const FIXED: [&str; 42] = [

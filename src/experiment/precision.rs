@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::bounded::Whole;
 use super::path::KeyPath;
 use super::problem::Problem;
-use crate::sim::metric::{METRICS, Metric};
+use crate::metrics::{METRICS, Metric};
 use crate::stats::{Confidence, SequentialRule, Tolerance};
 
 /// The precision that each cell is run for.

@@ -6,7 +6,7 @@ use super::Cell;
 use super::path::KeyPath;
 use super::plan::Arm;
 use super::problem::Problem;
-use crate::sim::metric::{METRICS, Metric};
+use crate::metrics::{METRICS, Metric};
 
 /// A bound on the mean of a metric.
 #[derive(Clone, Debug)]

@@ -55,6 +55,25 @@ impl Scenario {
         };
         self.backends.pairs().map(member).collect()
     }
+
+    /// When the first fault or operation comes of which the file gives the time.
+    pub fn first_event(&self) -> Option<SimTime> {
+        let faults = self.faults.iter().filter_map(|fault| match fault.schedule {
+            FaultSchedule::Once { at, .. }
+            | FaultSchedule::Flapping { at, .. }
+            | FaultSchedule::Rolling { at, .. } => Some(at),
+            FaultSchedule::Random { .. } => None,
+        });
+        faults.chain(self.operations.iter().map(|operation| operation.at)).min()
+    }
+
+    /// The same world without what the file says will happen, and when.
+    #[must_use]
+    pub fn undisturbed(mut self) -> Self {
+        self.faults.retain(|fault| matches!(fault.schedule, FaultSchedule::Random { .. }));
+        self.operations.clear();
+        self
+    }
 }
 
 /// When the world is measured. The clock starts with the warm-up.

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::{experiment, outcomes};
 use crate::experiment::Experiment;
-use crate::experiment::runner::{Progress, RunId, RunPanic, all_runs, run_all};
-use crate::report::tables::Tables;
-use crate::sim::metric::Run;
+use crate::job::runner::{Progress, RunId, RunPanic, all_runs, run_all};
+use crate::metrics::Run;
+use crate::results::tables::Tables;
 use crate::sim::outcome::Outcome;
 
 const WORLD: &str = r#"

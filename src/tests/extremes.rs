@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{experiment, outcome, outcomes};
-use crate::sim::metric::{Metric, Run};
+use crate::metrics::{Metric, Run};
 use crate::sim::outcome::{FailureCause, Outcome};
 
 /// A world of two zones with round trips that may be longer than every timeout, and backends that fail all the time.

@@ -3,7 +3,7 @@
 
 use super::outcomes;
 use crate::experiment::{Experiment, Overrides, QUICKSTART, Source};
-use crate::sim::metric::{METRICS, Run};
+use crate::metrics::{METRICS, Run};
 
 #[test]
 fn quickstart_in_one_replication() {

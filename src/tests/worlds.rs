@@ -3,7 +3,7 @@
 use super::outcomes;
 use crate::ids::{ClientId, Id, ZoneId};
 use crate::lb::zonal_affinity::Outcome as Decided;
-use crate::sim::metric::{METRICS, Run};
+use crate::metrics::{METRICS, Run};
 
 /// Three backends in each of two zones, 20 connections a second in each, with `tables` added.
 fn world(tables: &str) -> String {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::theory::mmck_loss;
-use crate::experiment::agenda::Agenda;
-use crate::experiment::cost::longest_first;
-use crate::experiment::runner::{Progress, RunId, RunPanic, run_growing};
 use crate::experiment::{Experiment, Overrides, Source};
-use crate::sim::metric::{Metric, Run};
+use crate::job::agenda::Agenda;
+use crate::job::cost::longest_first;
+use crate::job::runner::{Progress, RunId, RunPanic, run_growing};
+use crate::metrics::{Metric, Run};
 use crate::stats::{Observation, Paired, Sample};
 
 /// How many experiments there are of each world: seeds from 1 on.

@@ -1,10 +1,10 @@
 //! Where a simulation disagrees with what the rules alone give, where both speak of the same.
 
+use crate::answers::compare::FAMILY_ERROR;
+use crate::answers::expect::{Shares, caveats, expect_up_to};
 use crate::experiment::Experiment;
-use crate::report::compare::FAMILY_ERROR;
-use crate::report::expect::{Shares, caveats, expect_up_to};
-use crate::report::figure::unit::Unit;
-use crate::report::tables::CellSummary;
+use crate::metrics::unit::Unit;
+use crate::results::tables::CellSummary;
 use crate::stats::Estimate;
 
 /// Shares that differ by less than this are not mentioned: rare states and the time until a failure is detected, which

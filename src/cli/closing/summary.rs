@@ -2,8 +2,8 @@
 
 use crate::cli::table::Table;
 use crate::experiment::{Cell, Experiment};
-use crate::report::gauge::{Gauge, HEADLINES};
-use crate::report::tables::CellSummary;
+use crate::metrics::gauge::{Gauge, HEADLINES};
+use crate::results::tables::CellSummary;
 use crate::stats::Interval;
 
 /// The most rows shown; `summary.csv` has all.

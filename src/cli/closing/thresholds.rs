@@ -1,10 +1,10 @@
 //! What the thresholds say of each cell that they judge.
 
+use crate::answers::thresholds::{Judged, cell_text, count_text, shown};
 use crate::cli::console::Console;
 use crate::cli::table::Table;
 use crate::experiment::{Cell, Experiment};
-use crate::report::tables::CellSummary;
-use crate::report::thresholds::{Judged, cell_text, count_text, shown};
+use crate::results::tables::CellSummary;
 
 /// The most passes in the table.
 const PASSES_SHOWN: usize = 12;

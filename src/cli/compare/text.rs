@@ -1,12 +1,12 @@
 //! A comparison as tables: one for each metric, one row for each policy.
 
 use super::baseline_text;
+use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, Effect, MetricRows, Policy, Row, Verdict};
 use crate::cli::table::{Table, cells_text, count_text, p_text, signed};
-use crate::report::compare::{BOOTSTRAP_SEED, Comparison, Effect, MetricRows, Policy, Row, Verdict};
-use crate::report::figure::unit::Unit;
-use crate::report::gauge::Good;
-use crate::report::observed::Observed;
-use crate::sim::metric::Metric;
+use crate::metrics::Metric;
+use crate::metrics::gauge::Good;
+use crate::metrics::unit::Unit;
+use crate::results::observed::Observed;
 use crate::stats::RESAMPLES;
 
 /// A variance ratio above which more digits say nothing.

@@ -1,10 +1,10 @@
 //! Expectations as tables: the long-run means of all cells, then the likeliest states of each policy.
 
 use super::{Expected, all_caveats, pool_names};
+use crate::answers::expect::{Shares, State};
 use crate::cli::table::Table;
 use crate::experiment::Experiment;
-use crate::report::expect::{Shares, State};
-use crate::report::figure::unit::Unit;
+use crate::metrics::unit::Unit;
 
 /// The most states shown of a policy; the other formats have all.
 const STATES_SHOWN: usize = 12;

@@ -1,12 +1,12 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
 use super::standing;
+use crate::answers::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
 use crate::cli::table::{Table, cells_text, count_text, signed};
-use crate::report::figure::unit::Unit;
-use crate::report::gauge::Gauge;
-use crate::report::observed::Observed;
-use crate::report::policies::SamePolicy;
-use crate::report::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
+use crate::metrics::gauge::Gauge;
+use crate::metrics::unit::Unit;
+use crate::results::observed::Observed;
+use crate::results::policies::SamePolicy;
 
 pub(super) fn render(
     observed: &Observed,

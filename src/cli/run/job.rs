@@ -12,17 +12,17 @@ use anyhow::Context;
 use super::progress::ProgressLine;
 use crate::cli::console::Console;
 use crate::experiment::Experiment;
-use crate::experiment::agenda::Agenda;
-use crate::experiment::cost::longest_first;
-use crate::experiment::runner::{Progress, RunId, run_growing};
-use crate::experiment::shard::Shard;
-use crate::report::charts::draw_all;
-use crate::report::draw::Format;
-use crate::report::journal::{Journal, Part, experiment_hash};
-use crate::report::manifest::{self, EndedJob, JobCounts, Manifest, write_file};
-use crate::report::page;
-use crate::report::tables::{CellSummary, Tables};
-use crate::sim::metric::Run;
+use crate::figures::charts::draw_all;
+use crate::figures::draw::Format;
+use crate::figures::page;
+use crate::job::agenda::Agenda;
+use crate::job::cost::longest_first;
+use crate::job::journal::{Journal, Part, experiment_hash};
+use crate::job::manifest::{self, EndedJob, JobCounts, Manifest, write_file};
+use crate::job::runner::{Progress, RunId, run_growing};
+use crate::job::shard::Shard;
+use crate::metrics::Run;
+use crate::results::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
 
 /// What a job is: an experiment or a shard of it, and where its results go.

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::progress::ProgressLine;
 use crate::cli::console::Console;
 use crate::experiment::Experiment;
-use crate::experiment::agenda::Agenda;
-use crate::experiment::cost::longest_first;
-use crate::experiment::runner::{Progress, RunId, run_all};
-use crate::experiment::warmup::{Batches, FoundWarmup, find, pilot_runs};
-use crate::report::journal::Journal;
-use crate::report::manifest::WarmupEntry;
+use crate::job::agenda::Agenda;
+use crate::job::cost::longest_first;
+use crate::job::journal::Journal;
+use crate::job::manifest::WarmupEntry;
+use crate::job::runner::{Progress, RunId, run_all};
+use crate::job::warmup::{FoundWarmup, find, pilot_runs};
+use crate::results::steadiness::Batches;
 
 /// The experiment with the warm-up that the pilots of all its cells find, or have found before; nothing if that was stopped.
 pub(super) fn settle(

@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::Console;
 use crate::experiment::Experiment;
-use crate::experiment::agenda::{Agenda, Standing};
-use crate::experiment::cost::costs;
-use crate::experiment::runner::UnderWay;
-use crate::report::gauge::Gauge;
+use crate::job::agenda::{Agenda, Standing};
+use crate::job::cost::costs;
+use crate::job::runner::UnderWay;
+use crate::metrics::gauge::Gauge;
 
 /// The bar's length: a thousandth part moves it.
 const LENGTH: u64 = 1000;
@@ -169,7 +169,7 @@ fn time_text(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::agenda::End;
+    use crate::job::agenda::End;
     use crate::stats::Width;
 
     #[test]

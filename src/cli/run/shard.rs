@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::cli::UsageError;
-use crate::experiment::shard::Shard;
+use crate::job::shard::Shard;
 
 /// What `--shard` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Target pools and the forwarding rule that points to one of them (TPA-1 to TPA-5, TPF-1, TPF-6, TPF-7, MTH).
 
-use super::super::problem::{choice, quoted};
-use super::super::reason::Reason;
 use super::refusal::Refusal;
+use crate::experiment::problem::{choice, quoted};
+use crate::experiment::reason::Reason;
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;

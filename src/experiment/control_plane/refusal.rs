@@ -1,8 +1,8 @@
 //! Why the Compute API refuses a resource or a call.
 
-use super::super::path::KeyPath;
-use super::super::problem::Problem;
-use super::super::reason::Reason;
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::Problem;
+use crate::experiment::reason::Reason;
 use crate::time::SimDuration;
 
 /// Something that can't be done.

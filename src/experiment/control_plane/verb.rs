@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::super::bounded::Whole;
 use super::affinity::Affinity;
 use super::pools::HEALTH_CHECK;
 use super::service::{FailoverKeys, TrackingKeys, ZonalAffinityKeys};
+use crate::experiment::bounded::Whole;
 use crate::lb::MAX_BACKENDS;
 use crate::lb::ratio::Ratio;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::{changed, refusal};
-use crate::experiment::runner::{Progress, RunId, RunPanic, all_runs, run_all, run_one};
 use crate::experiment::{Experiment, ExperimentError, Overrides};
-use crate::report::journal::experiment_hash;
+use crate::job::journal::experiment_hash;
+use crate::job::runner::{Progress, RunId, RunPanic, all_runs, run_all, run_one};
 use crate::sim::outcome::Outcome;
 use crate::sim::scenario::ClientGroup;
 

@@ -4,10 +4,10 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
-use super::super::bounded::{Span, Whole};
-use super::super::path::KeyPath;
-use super::super::problem::Problem;
 use super::not_forever;
+use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::Problem;
 use crate::lb::MAX_BACKENDS;
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;

@@ -3,16 +3,16 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::super::bounded::{ResourceName, Whole};
-use super::super::control_plane::{
-    Affinity, Count, FailoverKeys, LocalityPolicy, Scheme, Service, Tracking, TrackingKeys, ZonalAffinityKeys,
-};
-use super::super::path::KeyPath;
-use super::super::problem::Problem;
-use super::super::reason::Reason;
 use super::autoscaling::AutoscalingKeys;
 use super::groups::{GroupPlan, ServerKeys, Standing, Weight, zones_of};
 use super::semantics::Semantics;
+use crate::experiment::bounded::{ResourceName, Whole};
+use crate::experiment::control_plane::{
+    Affinity, Count, FailoverKeys, LocalityPolicy, Scheme, Service, Tracking, TrackingKeys, ZonalAffinityKeys,
+};
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::Problem;
+use crate::experiment::reason::Reason;
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::Role;

@@ -4,14 +4,14 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Deserialize;
 
-use super::super::bounded::{Name, Span, Whole};
-use super::super::files::DataFiles;
-use super::super::path::KeyPath;
-use super::super::problem::{Problem, distinct};
-use super::super::trace::WrittenArrivals;
 use super::backend_service::ServiceProtocol;
 use super::groups::Backends;
 use super::zone_id;
+use crate::experiment::bounded::{Name, Span, Whole};
+use crate::experiment::files::DataFiles;
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::trace::WrittenArrivals;
 use crate::ids::{BackendId, ClientId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
 use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::super::bounded::{Span, Whole};
-use super::super::path::KeyPath;
-use super::super::problem::{Problem, distinct};
 use super::groups::Backends;
 use super::operations::History;
 use super::{before_the_end, not_forever, zone_id};
+use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::{Problem, distinct};
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
 use crate::random::Distribution;

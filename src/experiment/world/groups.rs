@@ -6,11 +6,11 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::super::bounded::ResourceName;
-use super::super::control_plane::Instances;
-use super::super::path::KeyPath;
-use super::super::problem::{Problem, distinct};
 use super::zone_id;
+use crate::experiment::bounded::ResourceName;
+use crate::experiment::control_plane::Instances;
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::{Problem, distinct};
 use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::path::KeyPath;
-use super::super::problem::Problem;
 use super::zone_id;
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::Problem;
 use crate::ids::{ClientId, IdVec, PlaceId, ZoneId};
 use crate::lb::zonal_affinity::Origin;
 use crate::random::Distribution;

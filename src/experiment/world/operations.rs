@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::super::control_plane::{ControlPlane, Verb};
-use super::super::node::Node;
-use super::super::path::KeyPath;
-use super::super::problem::Problem;
-use super::super::reader::{read, read_tagged};
 use super::before_the_end;
 use super::groups::GroupPlan;
+use crate::experiment::control_plane::{ControlPlane, Verb};
+use crate::experiment::node::Node;
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::Problem;
+use crate::experiment::reader::{read, read_tagged};
 use crate::ids::BackendId;
 use crate::sim::scenario::{Change, Operation, Timing};
 use crate::time::{SimDuration, SimTime};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::bounded::Span;
+use crate::experiment::bounded::Span;
 use crate::lb::zonal_affinity::SpecVersion;
 use crate::time::SimDuration;
 

@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use super::super::bounded::{ResourceName, Whole};
-use super::super::control_plane::{Affinity, Pool, Pools, Refusal, Verb};
-use super::super::path::KeyPath;
-use super::super::problem::{Problem, choice, distinct, quoted};
-use super::super::reason::Reason;
 use super::autoscaling::AutoscalingKeys;
 use super::groups::{GroupPlan, ServerKeys, Standing, Weight, zones_of};
 use super::semantics::{PortlessFragments, Semantics};
+use crate::experiment::bounded::{ResourceName, Whole};
+use crate::experiment::control_plane::{Affinity, Pool, Pools, Refusal, Verb};
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::{Problem, choice, distinct, quoted};
+use crate::experiment::reason::Reason;
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::health::ProbeType;

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::super::bounded::{Span, Whole};
-use super::super::path::KeyPath;
-use super::super::precision::WrittenPrecision;
-use super::super::problem::Problem;
+use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::path::KeyPath;
+use crate::experiment::precision::WrittenPrecision;
+use crate::experiment::problem::Problem;
 use crate::sim::scenario::Timing;
 use crate::stats::{MSER_BATCH, MSER_BATCHES_MIN};
 use crate::time::SimDuration;

@@ -3,11 +3,11 @@
 use rand::Rng;
 use rand_distr::Distribution as _;
 
-use super::super::exp::exp;
-use super::super::portable::Portable;
-use super::super::ziggurat::{exponential, normal, open_unit};
 use super::DistributionError;
 use super::empirical::Curve;
+use crate::random::exp::exp;
+use crate::random::portable::Portable;
+use crate::random::ziggurat::{exponential, normal, open_unit};
 
 /// How a value is drawn.
 #[derive(Clone, Debug, PartialEq)]

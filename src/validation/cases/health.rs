@@ -1,11 +1,11 @@
 //! Backends that fail, and how long it takes until the load balancer knows.
 
-use super::super::law::Law;
-use super::super::theory::{self, Checking};
-use super::super::{Case, Check, Part};
 use super::{World, check, check_in, failed, group, mean, poisson};
 use crate::lb::zonal_affinity::Outcome as Decided;
 use crate::sim::outcome::{FailureCause, Outcome};
+use crate::validation::law::Law;
+use crate::validation::theory::{self, Checking};
+use crate::validation::{Case, Check, Part};
 
 const INSTANT: &str = "workers = \"unlimited\", service_time = { constant = \"1us\" }";
 

@@ -1,12 +1,12 @@
 //! Packets that are lost, and connections that outlive their backend's removal.
 
-use super::super::law::Law;
-use super::super::theory;
-use super::super::{Case, Check, Part};
 use super::{World, check, failed, poisson};
 use crate::experiment::Overrides;
 use crate::sim::outcome::{FailureCause, Latency, Outcome};
 use crate::stats::Histogram;
+use crate::validation::law::Law;
+use crate::validation::theory;
+use crate::validation::{Case, Check, Part};
 
 pub(in super::super) fn network() -> Vec<Case> {
     vec![lossy_handshakes(), lossy_requests(), drain()]

@@ -1,11 +1,11 @@
 //! Waits, queues and losses.
 
-use super::super::law::Law;
-use super::super::theory;
-use super::super::{Case, Check, Part};
 use super::{World, check, failed, group, mean, poisson, queue, wait};
 use crate::ids::{BackendId, Id};
 use crate::sim::outcome::{FailureCause, Outcome};
+use crate::validation::law::Law;
+use crate::validation::theory;
+use crate::validation::{Case, Check, Part};
 
 /// A mean service of 10 ms.
 const SERVICE: f64 = 0.01;

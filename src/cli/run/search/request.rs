@@ -2,12 +2,12 @@
 
 use clap::Args;
 
+use crate::answers::recommend::Constraint;
+use crate::answers::search::Goal;
 use crate::cli::UsageError;
 use crate::experiment::{AxisValue, Experiment, grid};
 use crate::random::hash_bytes;
-use crate::report::observed::QuestionError;
-use crate::report::recommend::Constraint;
-use crate::report::search::Goal;
+use crate::results::observed::QuestionError;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search instead of a sweep")]

@@ -2,12 +2,12 @@
 
 use super::Found;
 use super::request::Request;
+use crate::answers::compare::FAMILY_ERROR;
+use crate::answers::recommend::{Check, Constraint, Standing};
+use crate::answers::search::{Answer, Goal, Judged, Outcome, Question};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
-use crate::report::compare::FAMILY_ERROR;
-use crate::report::gauge::Gauge;
-use crate::report::recommend::{Check, Constraint, Standing};
-use crate::report::search::{Answer, Goal, Judged, Outcome, Question};
+use crate::metrics::gauge::Gauge;
 
 /// Where there is nothing to say.
 const NONE: &str = "–";

@@ -1,0 +1,7 @@
+//! What follows from the tables of a results folder, and from the rules alone.
+
+pub mod compare;
+pub mod expect;
+pub mod recommend;
+pub mod search;
+pub mod thresholds;

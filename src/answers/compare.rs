@@ -1,0 +1,273 @@
+//! Paired comparisons of the cells of a results folder under common random numbers.
+//!
+//! Every cell is compared with the baseline's cell of the same shared-axis values, replication by replication: all arms
+//! met the same arrivals, failures and noise, so that most of the noise cancels. Verdicts and intervals are corrected for
+//! everything that is compared at once (Holm). Cells that are identical in every metric and replication are one policy
+//! and are tested once.
+
+pub mod baseline;
+mod best;
+mod effect;
+pub mod records;
+
+use crate::metrics::gauge::{Gauge, Good};
+use crate::results::observed::{Observed, QuestionError};
+use crate::stats::holm;
+use baseline::Baseline;
+pub use best::Best;
+pub(super) use effect::draws;
+pub use effect::{BOOTSTRAP_SEED, Effect};
+
+/// The probability that any difference at all is found where there is none.
+pub const FAMILY_ERROR: f64 = 0.05;
+
+/// What is compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The baseline: an arm, with values of its own axes after commas. Default: `disabled`, `base`, or the first arm.
+    pub baseline: Option<String>,
+    /// Names of metrics. Default: [`HEADLINES`](crate::metrics::gauge::HEADLINES), as far as the folder has them.
+    pub metrics: Vec<String>,
+}
+
+/// All comparisons of a folder.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What the others are compared with.
+    pub baseline: Baseline,
+    /// Cells by their positions in the results, those that are the same policy together; in file order.
+    pub policies: Vec<Policy>,
+    /// What was found, metric by metric.
+    pub metrics: Vec<MetricRows>,
+    /// How many tests were corrected for.
+    pub tests: usize,
+    /// What could not be compared, and why.
+    pub notes: Vec<String>,
+}
+
+/// Cells with the same value of every metric in every replication, compared with the same cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// The positions of its cells in the results; at least one.
+    pub cells: Vec<usize>,
+    /// The position of the baseline's cell.
+    pub baseline: usize,
+}
+
+impl Policy {
+    /// Whether it is the baseline itself.
+    pub fn is_baseline(&self) -> bool {
+        self.cells.contains(&self.baseline)
+    }
+}
+
+/// One metric of every policy.
+#[derive(Clone, Debug)]
+pub struct MetricRows {
+    /// Its name.
+    pub name: String,
+    /// How to read it.
+    pub gauge: Gauge,
+    /// One row for each of [`Comparison::policies`].
+    pub rows: Vec<Row>,
+    /// The best policy of each block of cells that are compared with the same one. Empty if no direction is good.
+    pub best: Vec<Best>,
+}
+
+/// One metric of one policy against the baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Replications in which both have a value.
+    pub n: usize,
+    /// The policy's estimate over these.
+    pub value: Option<f64>,
+    /// The baseline's over the same.
+    pub baseline: Option<f64>,
+    /// The difference; absent where nothing is to be tested.
+    pub effect: Option<Effect>,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is the baseline.
+    Baseline,
+    /// The same value in every replication, to the last digit.
+    Identical,
+    /// A difference to the good.
+    Better,
+    /// A difference to the bad.
+    Worse,
+    /// More, of a metric that is neither good nor bad.
+    Higher,
+    /// Less, of such a metric.
+    Lower,
+    /// The replications do not show a difference. That is not equality.
+    NotShown,
+    /// Fewer than two replications have a value of both.
+    Missing,
+}
+
+impl Verdict {
+    /// A sign that says it without colour.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Baseline => "*",
+            Self::Identical => "=",
+            Self::Better => "+",
+            Self::Worse => "-",
+            Self::Higher => ">",
+            Self::Lower => "<",
+            Self::NotShown => "?",
+            Self::Missing => " ",
+        }
+    }
+
+    /// The verdict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Identical => "identical, exactly",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Higher => "higher",
+            Self::Lower => "lower",
+            Self::NotShown => "no difference shown",
+            Self::Missing => "missing",
+        }
+    }
+
+    fn of(effect: &Effect, good: Good) -> Self {
+        match (effect.is_shown(), good, effect.difference > 0.0) {
+            (false, ..) => Self::NotShown,
+            (true, Good::Low, true) => Self::Worse,
+            (true, Good::Low, false) => Self::Better,
+            (true, Good::Neither, true) => Self::Higher,
+            (true, Good::Neither, false) => Self::Lower,
+        }
+    }
+}
+
+/// Compares what `request` asks for.
+///
+/// # Errors
+/// If it names what the folder does not have, or there are fewer than two replications.
+pub fn compare(observed: &Observed, request: &Request) -> Result<Comparison, QuestionError> {
+    let (columns, mut notes) = metrics(observed, &request.metrics)?;
+    require_replications(observed)?;
+    let baseline = Baseline::find(observed.results(), request.baseline.as_deref())?;
+    let counterparts = baseline.counterparts(observed.results());
+    let alone = counterparts.iter().filter(|counterpart| counterpart.is_none()).count();
+    if alone > 0 {
+        notes.push(format!(
+            "{alone} cells are not compared: the baseline has no cell with their values of the axes"
+        ));
+    }
+    let policies = policies(observed, &counterparts);
+    let mut metrics: Vec<MetricRows> = columns
+        .into_iter()
+        .map(|column| {
+            let name = observed.results().metrics[column].clone();
+            let gauge = Gauge::of(&name);
+            let rows = policies.iter().map(|policy| row(observed, policy, column)).collect();
+            let best = best::best(observed, &policies, column, gauge);
+            MetricRows { name, gauge, rows, best }
+        })
+        .collect();
+    let tests = judge(&mut metrics);
+    Ok(Comparison { baseline, policies, metrics, tests, notes })
+}
+
+/// The columns of the metrics called `names`, and what keeps some of them from being compared.
+fn metrics(observed: &Observed, names: &[String]) -> Result<(Vec<usize>, Vec<String>), QuestionError> {
+    let mut columns: Vec<usize> = Vec::new();
+    for name in names {
+        let column = observed.metric(name)?;
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    if names.is_empty() {
+        columns =
+            crate::metrics::gauge::HEADLINES.iter().filter_map(|name| observed.metric(name).ok()).collect();
+    }
+    let notes = columns.iter().filter_map(|column| observed.obstacle(*column)).collect();
+    Ok((columns, notes))
+}
+
+/// Checks that some cell has two replications: with fewer, nothing tells a difference from chance.
+pub fn require_replications(observed: &Observed) -> Result<(), QuestionError> {
+    if observed.cells().iter().any(|cell| cell.replications >= 2) {
+        return Ok(());
+    }
+    Err(QuestionError(
+        "every cell has only one replication; run with --replications 10 or more, so that a difference can be told from \
+         chance"
+            .to_owned(),
+    ))
+}
+
+/// Cells that are compared with the same one and are identical, in the order of their first cells.
+fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<Policy> {
+    let cells = observed.cells();
+    let mut policies: Vec<Policy> = Vec::new();
+    for (position, baseline) in counterparts.iter().enumerate() {
+        let Some(baseline) = *baseline else { continue };
+        let same = policies.iter_mut().find(|policy| {
+            policy.baseline == baseline && observed.all_identical(&cells[policy.cells[0]], &cells[position])
+        });
+        match same {
+            Some(policy) => policy.cells.push(position),
+            None => policies.push(Policy { cells: vec![position], baseline }),
+        }
+    }
+    policies
+}
+
+/// The row of a policy; its verdict on a difference is still to be corrected.
+fn row(observed: &Observed, policy: &Policy, metric: usize) -> Row {
+    let cells = observed.cells();
+    let (cell, baseline) = (&cells[policy.cells[0]], &cells[policy.baseline]);
+    let paired = observed.paired(baseline, cell, metric);
+    let (baseline_value, value) = paired.estimates();
+    let row = |effect, verdict| Row { n: paired.len(), value, baseline: baseline_value, effect, verdict };
+    if value.is_none() || paired.len() < 2 {
+        return row(None, Verdict::Missing);
+    }
+    if policy.is_baseline() {
+        return row(None, Verdict::Baseline);
+    }
+    if observed.identical(baseline, cell, metric) {
+        return row(None, Verdict::Identical);
+    }
+    let name = &observed.results().metrics[metric];
+    let stream = format!("{name} {} {}", baseline.number, cell.number);
+    match Effect::of(&paired, &stream) {
+        Some(effect) => row(Some(effect), Verdict::NotShown),
+        None => row(None, Verdict::Missing),
+    }
+}
+
+/// Corrects all effects for each other and gives every row its verdict; tells how many tests there were.
+fn judge(metrics: &mut [MetricRows]) -> usize {
+    let p_values: Vec<f64> = metrics
+        .iter()
+        .flat_map(|metric| &metric.rows)
+        .filter_map(|row| Some(row.effect.as_ref()?.p))
+        .collect();
+    let mut judged = holm(&p_values, FAMILY_ERROR).into_iter();
+    for metric in metrics {
+        for row in &mut metric.rows {
+            if let Some(effect) = &mut row.effect {
+                effect.correct(&judged.next().expect("one judgement for every effect"));
+                row.verdict = Verdict::of(effect, metric.gauge.good);
+            }
+        }
+    }
+    p_values.len()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! The best cell of a metric, and those that the replications do not tell apart from it.
+
+use super::{FAMILY_ERROR, Policy};
+use crate::metrics::gauge::{Gauge, Good};
+use crate::results::observed::Observed;
+use crate::stats::holm;
+
+/// The best of the policies that are compared with the same cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Best {
+    /// The position of the cell that they are compared with.
+    pub baseline: usize,
+    /// The policy with the best estimate, by position in the comparison.
+    pub policy: usize,
+    /// Policies that may be as good: Holm-corrected paired tests against the best do not show them to be worse.
+    pub rivals: Vec<usize>,
+}
+
+/// The best of every block of `policies`; none if no direction is good.
+pub(super) fn best(observed: &Observed, policies: &[Policy], metric: usize, gauge: Gauge) -> Vec<Best> {
+    if gauge.good == Good::Neither {
+        return Vec::new();
+    }
+    let mut baselines: Vec<usize> = policies.iter().map(|policy| policy.baseline).collect();
+    baselines.sort_unstable();
+    baselines.dedup();
+    let of_block = |baseline| {
+        let block: Vec<usize> =
+            (0..policies.len()).filter(|index| policies[*index].baseline == baseline).collect();
+        best_of(observed, policies, &block, metric).map(|(policy, rivals)| Best { baseline, policy, rivals })
+    };
+    baselines.into_iter().filter_map(of_block).collect()
+}
+
+/// The policy with the lowest estimate among those in `block`, and its rivals. The first of equals wins.
+fn best_of(
+    observed: &Observed,
+    policies: &[Policy],
+    block: &[usize],
+    metric: usize,
+) -> Option<(usize, Vec<usize>)> {
+    let cell = |index: usize| &observed.cells()[policies[index].cells[0]];
+    let estimate = |index: &usize| Some((observed.sample(cell(*index), metric).estimate()?.value, *index));
+    let estimates: Vec<(f64, usize)> = block.iter().filter_map(estimate).collect();
+    let (_, best) = estimates.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let others: Vec<usize> =
+        estimates.iter().map(|(_, index)| *index).filter(|index| *index != best).collect();
+    let p_value = |index: &usize| {
+        let test = observed.paired(cell(best), cell(*index), metric).test();
+        // What can't be tested is not told apart.
+        test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)
+    };
+    let p_values: Vec<f64> = others.iter().map(p_value).collect();
+    let judged = holm(&p_values, FAMILY_ERROR);
+    let rivals = others.iter().zip(judged).filter(|(_, judged)| !judged.rejected).map(|(index, _)| *index);
+    Some((best, rivals.collect()))
+}

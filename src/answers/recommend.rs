@@ -1,0 +1,172 @@
+//! The cell of a results folder that is best and keeps to constraints with confidence.
+//!
+//! A constraint is kept if the confidence bound lies within the limit, not if the estimate does. The bounds are one-sided and
+//! hold together: the error is shared out equally over all constraints and candidates (Bonferroni), because the best is
+//! chosen among them.
+
+mod candidate;
+mod constraint;
+
+use super::compare::FAMILY_ERROR;
+use crate::metrics::gauge::Gauge;
+use crate::results::observed::{Observed, QuestionError};
+use crate::results::{Cell, Results};
+use crate::stats::holm;
+pub(super) use candidate::check;
+pub use candidate::{Candidate, Check, Rank};
+pub use constraint::{Constraint, Standing};
+
+/// What is sought.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The metric that is to be low.
+    pub objective: String,
+    /// Or high.
+    pub maximize: bool,
+    /// What must be kept to.
+    pub constraints: Vec<Constraint>,
+}
+
+/// One answer for cells that differ in their own axes only.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The values of the shared axes, by name; empty if there are none.
+    pub values: Vec<(String, String)>,
+    /// The candidates, best objective first; those without a value last.
+    pub candidates: Vec<Candidate>,
+    /// The recommended one, by position; nothing if none keeps to all constraints with confidence.
+    pub recommended: Option<usize>,
+    /// Which constraints keep a candidate with a better objective from being recommended, by position.
+    pub binding: Vec<usize>,
+}
+
+/// Recommends a cell for every combination of values of the axes that all arms share: those are the circumstances, and
+/// the rest is what can be chosen.
+///
+/// # Errors
+/// If the request names what the folder does not have, or there are fewer than two replications.
+pub fn recommend(observed: &Observed, request: &Request) -> Result<Vec<Section>, QuestionError> {
+    let objective = observed.metric(&request.objective)?;
+    let constraints = request
+        .constraints
+        .iter()
+        .map(|constraint| Ok((observed.metric(&constraint.metric)?, constraint)))
+        .collect::<Result<Vec<_>, QuestionError>>()?;
+    for metric in constraints.iter().map(|(metric, _)| *metric).chain([objective]) {
+        if let Some(obstacle) = observed.obstacle(metric) {
+            return Err(QuestionError(obstacle));
+        }
+    }
+    super::compare::require_replications(observed)?;
+    let sections = blocks(observed.results());
+    let section = |(values, cells): (Vec<(String, String)>, Vec<usize>)| {
+        let same = alike(observed, &cells);
+        let error = FAMILY_ERROR / (same.len() * constraints.len().max(1)) as f64;
+        let candidates =
+            same.into_iter().map(|cells| Candidate::new(observed, cells, objective, &constraints, error));
+        rank(observed, request, objective, values, candidates.collect())
+    };
+    Ok(sections.into_iter().map(section).collect())
+}
+
+/// A block's shared axes with their values, and its cells.
+type Block = (Vec<(String, String)>, Vec<usize>);
+
+/// The cells by their values of the axes that all arms have, if there are several arms.
+fn blocks(results: &Results) -> Vec<Block> {
+    let everywhere = |axis: &usize| results.cells.iter().all(|cell| !cell.values[*axis].is_empty());
+    let shared: Vec<usize> = if results.arms.len() > 1 {
+        (0..results.axes.len()).filter(everywhere).collect()
+    } else {
+        Vec::new()
+    };
+    let values = |cell: &Cell| -> Vec<(String, String)> {
+        shared.iter().map(|axis| (results.axes[*axis].clone(), cell.values[*axis].clone())).collect()
+    };
+    let mut blocks: Vec<Block> = Vec::new();
+    for (position, cell) in results.cells.iter().enumerate() {
+        let values = values(cell);
+        match blocks.iter_mut().find(|(other, _)| *other == values) {
+            Some((_, cells)) => cells.push(position),
+            None => blocks.push((values, vec![position])),
+        }
+    }
+    blocks
+}
+
+/// The cells, those that are identical in every metric and replication together.
+fn alike(observed: &Observed, cells: &[usize]) -> Vec<Vec<usize>> {
+    let all = observed.cells();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|group| observed.all_identical(&all[group[0]], &all[*cell])) {
+            Some(group) => group.push(*cell),
+            None => groups.push(vec![*cell]),
+        }
+    }
+    groups
+}
+
+fn rank(
+    observed: &Observed,
+    request: &Request,
+    objective: usize,
+    values: Vec<(String, String)>,
+    mut candidates: Vec<Candidate>,
+) -> Section {
+    let key = |candidate: &Candidate| {
+        candidate.objective.map_or(f64::INFINITY, |value| if request.maximize { -value } else { value })
+    };
+    candidates.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let is_feasible = |candidate: &Candidate| candidate.objective.is_some() && candidate.is_feasible();
+    let recommended = candidates.iter().position(is_feasible);
+    let better = &candidates[..recommended.unwrap_or(candidates.len())];
+    let breaks = |index: &usize| better.iter().any(|one| one.checks[*index].standing != Standing::Kept);
+    let binding = (0..request.constraints.len()).filter(breaks).collect();
+    if let Some(best) = recommended {
+        follow(observed, objective, &mut candidates, best);
+    }
+    Section { values, candidates, recommended, binding }
+}
+
+/// Ranks what comes after the best by paired tests against it, corrected for all of them.
+fn follow(observed: &Observed, objective: usize, candidates: &mut [Candidate], best: usize) {
+    let cells = observed.cells();
+    let leader = &cells[candidates[best].cells[0]];
+    let others: Vec<usize> = (0..candidates.len()).filter(|index| *index != best).collect();
+    let tests: Vec<_> = others
+        .iter()
+        .map(|index| observed.paired(leader, &cells[candidates[*index].cells[0]], objective).test())
+        .collect();
+    let p_values: Vec<f64> =
+        tests.iter().map(|test| test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)).collect();
+    let judged = holm(&p_values, FAMILY_ERROR);
+    for ((index, test), judged) in others.into_iter().zip(tests).zip(judged) {
+        let Some(test) = test else { continue };
+        candidates[index].behind = Some(Rank {
+            difference: test.difference.value,
+            ends: test.difference.ends(judged.error),
+            told_apart: judged.rejected,
+        });
+    }
+}
+
+impl Request {
+    /// The request in words: `least cost with failures <= 1 %`.
+    pub fn words(&self) -> String {
+        let most = if self.maximize { "most" } else { "least" };
+        let limits: Vec<String> = self.constraints.iter().map(ToString::to_string).collect();
+        match &limits[..] {
+            [] => format!("{most} {}", self.objective),
+            _ => format!("{most} {} with {}", self.objective, limits.join(" and ")),
+        }
+    }
+
+    /// How the objective is written.
+    pub fn gauge(&self) -> Gauge {
+        Gauge::of(&self.objective)
+    }
+}
+
+#[cfg(test)]
+mod tests;

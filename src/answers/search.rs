@@ -1,0 +1,295 @@
+//! Searching along one axis: where a boundary lies, or which value is best, with few of the values of a grid.
+//!
+//! A question is asked of a line: the cells of an arm (and of one value of every other axis) at some values of the grid. What is
+//! to be tried next follows from what was tried alone, so that a search that was interrupted goes on as if it had not been.
+//! All values of a line meet the same arrivals and failures (common random numbers), and are compared pair by pair.
+
+mod evidence;
+mod section;
+
+use std::collections::BTreeMap;
+
+use super::compare::FAMILY_ERROR;
+use super::recommend::{Check, Constraint, Standing, check};
+use crate::metrics::gauge::{Gauge, Good};
+use crate::metrics::{METRICS, Metric, Run};
+use crate::results::observed::QuestionError;
+use crate::stats::{Estimate, Observation, Paired, Sample};
+pub use evidence::Turn;
+use section::{Ends, Sought};
+
+/// What is sought along the axis.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Goal {
+    /// Where constraints cease to be kept.
+    Boundary(Vec<Constraint>),
+    /// Where a metric is lowest, or highest.
+    Best {
+        /// The metric.
+        metric: String,
+        /// Whether high is good.
+        maximize: bool,
+    },
+}
+
+/// A question about every line of an experiment.
+#[derive(Clone, Debug)]
+pub struct Question {
+    goal: Goal,
+    metrics: Vec<&'static Metric>,
+    /// The position of the last value of the grid.
+    last: usize,
+}
+
+/// What the replications of one cell gave for each metric of a question.
+#[derive(Clone, Debug, Default)]
+pub struct Point {
+    /// By metric, then by replication.
+    observations: Vec<Vec<Option<Observation>>>,
+}
+
+/// The cells of one arm, and of one value of every other axis, by the positions of their values on the grid.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// What random streams of the line are called.
+    pub name: String,
+    /// What was tried.
+    pub points: BTreeMap<usize, Point>,
+}
+
+/// What a question comes to, for what is known of a line.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// These positions of the grid have to be tried.
+    Try(Vec<usize>),
+    /// The search has ended.
+    Found(Box<Answer>),
+}
+
+/// The answer for one line.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What was found.
+    pub outcome: Outcome,
+    /// How many values were tried.
+    pub tried: usize,
+    /// Where a metric of the question rises or falls, shown with confidence, if together they say that there may be another
+    /// answer. Each with the position of its metric.
+    pub turns: Vec<(usize, Turn)>,
+    /// Positions on the wrong side of the boundary: they keep to the constraints beyond it, or break one inside.
+    pub strays: Vec<usize>,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The boundary lies between two neighbours: the last that keeps to all constraints with confidence, and the first that
+    /// does not.
+    Between {
+        /// The last that does.
+        inside: Judged,
+        /// The first that does not.
+        beyond: Judged,
+    },
+    /// Both ends of the range keep to all constraints with confidence.
+    Everywhere([Judged; 2]),
+    /// Neither end does.
+    Nowhere([Judged; 2]),
+    /// The best of what was tried.
+    Best {
+        /// Its position.
+        at: usize,
+        /// The metric there.
+        estimate: Estimate,
+        /// The positions between which the best lies if there is one valley, or one hill, only.
+        bracket: (usize, usize),
+        /// The tried ones that are not told apart from it, in order.
+        rivals: Vec<usize>,
+    },
+    /// The metric has no value anywhere.
+    Missing,
+}
+
+/// How one value of the grid stands to the constraints.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Its position.
+    pub at: usize,
+    /// One for each constraint.
+    pub checks: Vec<Check>,
+}
+
+impl Goal {
+    /// The goal of an objective, whose direction is the metric's own unless `maximize` says it.
+    ///
+    /// # Errors
+    /// If there is no such metric, or neither direction is its own.
+    pub fn best(metric: &str, maximize: Option<bool>) -> Result<Self, QuestionError> {
+        find(metric)?;
+        let own = (Gauge::of(metric).good == Good::Low).then_some(false);
+        let maximize = maximize.or(own).ok_or_else(|| {
+            QuestionError(format!(
+                "{metric} is good neither low nor high by itself; add --minimize or --maximize"
+            ))
+        })?;
+        Ok(Self::Best { metric: metric.to_owned(), maximize })
+    }
+}
+
+impl Question {
+    /// The question of `goal` on a grid of so many `values`.
+    ///
+    /// # Errors
+    /// If it names a metric that there is not.
+    pub fn new(goal: Goal, values: usize) -> Result<Self, QuestionError> {
+        let metrics = match &goal {
+            Goal::Boundary(constraints) => {
+                constraints.iter().map(|constraint| find(&constraint.metric)).collect::<Result<_, _>>()?
+            }
+            Goal::Best { metric, .. } => vec![find(metric)?],
+        };
+        Ok(Self { goal, metrics, last: values - 1 })
+    }
+
+    /// What is sought.
+    pub fn goal(&self) -> &Goal {
+        &self.goal
+    }
+
+    /// The most values that are tried of a line.
+    pub fn steps_max(&self) -> usize {
+        match self.goal {
+            Goal::Boundary(_) => section::bisections(self.last),
+            Goal::Best { .. } => section::golden_steps(self.last),
+        }
+    }
+
+    /// Adds to `point` what the next replication of its cell gave.
+    pub fn observe(&self, point: &mut Point, run: &Run<'_>) {
+        point.observations.resize_with(self.metrics.len(), Vec::new);
+        for (metric, observed) in self.metrics.iter().zip(&mut point.observations) {
+            observed.push(metric.observe(run));
+        }
+    }
+
+    /// What has to be tried, or what was found.
+    pub fn ask(&self, line: &Line) -> Asked {
+        match &self.goal {
+            Goal::Boundary(constraints) => self.boundary(line, constraints),
+            Goal::Best { maximize, .. } => self.best(line, *maximize),
+        }
+    }
+
+    fn boundary(&self, line: &Line, constraints: &[Constraint]) -> Asked {
+        let judged: BTreeMap<usize, Judged> =
+            line.points.keys().map(|at| (*at, self.judge(line, *at, constraints))).collect();
+        let keeps = |at: usize| judged.get(&at).map(Judged::is_kept);
+        let ends = || [judged[&0].clone(), judged[&self.last].clone()];
+        let (outcome, strays) = match section::bisect(self.last, keeps) {
+            Sought::Missing(positions) => return Asked::Try(positions),
+            Sought::Found(Ends::Alike(true)) => (Outcome::Everywhere(ends()), stray(&judged, |_| true)),
+            Sought::Found(Ends::Alike(false)) => (Outcome::Nowhere(ends()), stray(&judged, |_| false)),
+            Sought::Found(Ends::Between { kept, not }) => {
+                let inside = |at: usize| if kept < not { at <= kept } else { at >= kept };
+                let between =
+                    Outcome::Between { inside: judged[&kept].clone(), beyond: judged[&not].clone() };
+                (between, stray(&judged, inside))
+            }
+        };
+        // A metric that rises and falls may meet its limit again.
+        let turns = (0..self.metrics.len()).flat_map(|metric| {
+            let turns = self.turns(line, metric);
+            let both = turns.iter().any(|turn| turn.rises) && turns.iter().any(|turn| !turn.rises);
+            turns.into_iter().filter(move |_| both).map(move |turn| (metric, turn))
+        });
+        Asked::Found(Box::new(Answer { outcome, tried: line.points.len(), turns: turns.collect(), strays }))
+    }
+
+    /// How `line` stands to `constraints` at one position. The bounds of all positions that may be tried hold together.
+    fn judge(&self, line: &Line, at: usize, constraints: &[Constraint]) -> Judged {
+        let error = FAMILY_ERROR / (self.steps_max() * constraints.len()) as f64;
+        let checks = constraints.iter().enumerate().map(|(metric, constraint)| {
+            let stream = format!("search {} {} {at}", constraint.metric, line.name);
+            check(&Paired::alone(line.points[&at].sample(metric)), constraint, error, &stream)
+        });
+        Judged { at, checks: checks.collect() }
+    }
+
+    fn best(&self, line: &Line, maximize: bool) -> Asked {
+        let sign = if maximize { -1.0 } else { 1.0 };
+        let estimate = |at: usize| line.points.get(&at).map(|point| point.sample(0).estimate());
+        // What has no value is worse than all that has.
+        let cost = |at: usize| {
+            estimate(at).map(|found| found.map_or(f64::INFINITY, |estimate| sign * estimate.value))
+        };
+        if let Sought::Missing(positions) = section::golden(self.last, cost) {
+            return Asked::Try(positions);
+        }
+        let tried = line.points.len();
+        let found =
+            |outcome, turns| Asked::Found(Box::new(Answer { outcome, tried, turns, strays: Vec::new() }));
+        let costs = line.points.keys().filter_map(|at| Some((cost(*at)?, *at)));
+        let least = costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, at)| at);
+        let Some((at, estimate)) = least.and_then(|at| Some((at, estimate(at)??))) else {
+            return found(Outcome::Missing, Vec::new());
+        };
+        let below = line.points.range(..at).next_back().map_or(0, |(other, _)| *other);
+        let above = line.points.range(at + 1..).next().map_or(self.last, |(other, _)| *other);
+        let turns = self.turns(line, 0);
+        // One valley falls first and rises then; one hill the other way round.
+        let second = turns.windows(2).any(|pair| pair[0].rises != maximize && pair[1].rises == maximize);
+        let turns = turns.into_iter().filter(|_| second).map(|turn| (0, turn)).collect();
+        let rivals = evidence::rivals(line, at);
+        found(Outcome::Best { at, estimate, bracket: (below, above), rivals }, turns)
+    }
+
+    fn turns(&self, line: &Line, metric: usize) -> Vec<Turn> {
+        evidence::turns(line, metric)
+    }
+
+    /// The names of its metrics.
+    pub fn metrics(&self) -> impl Iterator<Item = &'static str> {
+        self.metrics.iter().map(|metric| metric.name)
+    }
+}
+
+/// The positions that stand elsewhere than `inside` says, with confidence.
+fn stray(judged: &BTreeMap<usize, Judged>, inside: impl Fn(usize) -> bool) -> Vec<usize> {
+    let wrong = |one: &&Judged| if inside(one.at) { one.is_broken() } else { one.is_kept() };
+    judged.values().filter(wrong).map(|one| one.at).collect()
+}
+
+impl Judged {
+    /// Whether all constraints are kept, with confidence.
+    pub fn is_kept(&self) -> bool {
+        self.checks.iter().all(|check| check.standing == Standing::Kept)
+    }
+
+    /// Whether some constraint is broken, with confidence.
+    pub fn is_broken(&self) -> bool {
+        self.checks.iter().any(|check| check.standing == Standing::Broken)
+    }
+}
+
+impl Point {
+    /// What it gave for the metric at this position of the question; replications without a value are left out.
+    fn sample(&self, metric: usize) -> Sample {
+        self.observations[metric].iter().flatten().copied().collect()
+    }
+
+    /// The same of two points, for the replications in which both have a value.
+    fn paired(&self, other: &Self, metric: usize) -> Paired {
+        let pairs = self.observations[metric].iter().zip(&other.observations[metric]);
+        let (own, other): (Vec<Observation>, Vec<Observation>) =
+            pairs.filter_map(|(own, other)| own.zip(*other)).unzip();
+        Paired::new(own.into_iter().collect(), other.into_iter().collect())
+    }
+}
+
+fn find(metric: &str) -> Result<&'static Metric, QuestionError> {
+    let known = METRICS.iter().map(|metric| metric.name);
+    Metric::find(metric).ok_or_else(|| QuestionError::unknown("metric", metric, known))
+}
+
+#[cfg(test)]
+mod tests;

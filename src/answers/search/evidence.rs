@@ -1,0 +1,53 @@
+//! What the tried values of a line say beside the answer: where a metric rises and falls, and what may be as good.
+
+use super::{Line, Point};
+use crate::answers::compare::FAMILY_ERROR;
+use crate::stats::holm;
+
+/// A change between two neighbours among the tried values, shown with confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The position of the lower value.
+    pub from: usize,
+    /// The position of the higher value.
+    pub to: usize,
+    /// Whether the metric is higher there.
+    pub rises: bool,
+}
+
+/// Where the metric at this position of the question changes along `line`: paired differences of neighbours, corrected for all
+/// of them.
+pub(super) fn turns(line: &Line, metric: usize) -> Vec<Turn> {
+    let points: Vec<(usize, &Point)> = line.points.iter().map(|(at, point)| (*at, point)).collect();
+    let tests: Vec<Option<(f64, f64)>> =
+        points.windows(2).map(|pair| difference(pair[0].1, pair[1].1, metric)).collect();
+    let p_values: Vec<f64> = tests.iter().map(|test| test.map_or(1.0, |(_, p)| p)).collect();
+    let judged = holm(&p_values, FAMILY_ERROR);
+    let mut turns = Vec::new();
+    for ((pair, test), judged) in points.windows(2).zip(tests).zip(judged) {
+        if let (Some((change, _)), true) = (test, judged.rejected) {
+            turns.push(Turn { from: pair[0].0, to: pair[1].0, rises: change > 0.0 });
+        }
+    }
+    turns
+}
+
+/// The positions of `line` that are not told apart from the best one, in the first metric.
+pub(super) fn rivals(line: &Line, best: usize) -> Vec<usize> {
+    let others: Vec<usize> = line.points.keys().copied().filter(|at| *at != best).collect();
+    let p_value = |at: &usize| {
+        let test = difference(&line.points[&best], &line.points[at], 0);
+        // What has no value is no rival; what can't be tested is.
+        let has_value = line.points[at].sample(0).estimate().is_some();
+        test.map_or(if has_value { 1.0 } else { 0.0 }, |(_, p)| p)
+    };
+    let p_values: Vec<f64> = others.iter().map(p_value).collect();
+    let judged = holm(&p_values, FAMILY_ERROR);
+    others.into_iter().zip(judged).filter(|(_, judged)| !judged.rejected).map(|(at, _)| at).collect()
+}
+
+/// The paired difference, second minus first, and its p-value.
+fn difference(first: &Point, second: &Point, metric: usize) -> Option<(f64, f64)> {
+    let test = first.paired(second, metric).test()?;
+    Some((test.difference.value, test.difference.p_value(0.0)?))
+}

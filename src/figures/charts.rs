@@ -1,0 +1,249 @@
+//! The charts of a results folder: rows in, figures out, one file per chart.
+//!
+//! To add a chart, write `charts/<name>.rs` with a function from [`Results`] to a [`Figure`] and name it in
+//! [`ALL`].
+
+mod backend_load;
+mod cross_zone;
+mod failures;
+mod latency;
+mod latency_cdf;
+mod load;
+mod timeline;
+mod tradeoff;
+mod traffic_matrix;
+
+mod axis;
+mod bars;
+mod caption;
+mod cells;
+mod metric;
+mod palette;
+mod requested;
+mod steps;
+mod versus;
+mod zones;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::draw::Format;
+use super::figure::Figure;
+use crate::results::Results;
+use crate::results::error::ResultsError;
+use crate::results::observed::QuestionError;
+use crate::results::setup;
+pub(super) use cells::spread;
+
+/// One kind of chart.
+#[derive(Clone, Copy, Debug)]
+pub struct Chart {
+    /// The name of its file, or the beginning of it.
+    pub name: &'static str,
+    /// Whether it shows metrics against the first numeric axis (or by arm, if there is none) and says so in the
+    /// name of its file.
+    pub against_axis: bool,
+    /// The figure; none where the results have nothing to show in it.
+    pub figure: fn(&Results) -> Option<Figure>,
+}
+
+/// Every chart, in the order in which they are drawn.
+pub const ALL: [Chart; 9] = [
+    Chart { name: "cross_zone", against_axis: true, figure: cross_zone::figure },
+    Chart { name: "latency", against_axis: true, figure: latency::figure },
+    Chart { name: "failures", against_axis: true, figure: failures::figure },
+    Chart { name: "load", against_axis: true, figure: load::figure },
+    Chart { name: "traffic_matrix", against_axis: false, figure: traffic_matrix::figure },
+    Chart { name: "tradeoff", against_axis: false, figure: tradeoff::figure },
+    Chart { name: "timeline", against_axis: false, figure: timeline::figure },
+    Chart { name: "latency_cdf", against_axis: false, figure: latency_cdf::figure },
+    Chart { name: "backend_load", against_axis: false, figure: backend_load::figure },
+];
+
+/// Why charts can't be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum ChartsError {
+    /// The results folder can't be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// A chart is asked for that can't be drawn.
+    #[error(transparent)]
+    Request(#[from] QuestionError),
+    /// A chart can't be written.
+    #[error("can't write {}", path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Chart {
+    /// The name of its file without the extension.
+    fn stem(self, results: &Results) -> String {
+        match axis::first_numeric(results) {
+            _ if !self.against_axis => self.name.to_owned(),
+            Some(axis) => {
+                format!("{}_vs_{}", self.name, file_name(&results.axes[axis.index]))
+            }
+            None => format!("{}_by_arm", self.name),
+        }
+    }
+}
+
+/// `name` as a part of a file's name.
+fn file_name(name: &str) -> String {
+    let letter = |letter: char| match letter {
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' => letter,
+        _ => '_',
+    };
+    name.chars().map(letter).collect()
+}
+
+/// Every figure that the results have something to show in, with the name of its file without the extension: the usual
+/// ones, then those that the experiment asks for. One of these takes the place of a usual one of the same name.
+pub fn figures(results: &Results) -> Vec<(String, Figure)> {
+    let asked = &results.setup.charts;
+    let requested = asked
+        .iter()
+        .filter_map(|request| Some((requested::stem(request), requested::figure(results, request)?)))
+        .collect::<Vec<_>>();
+    let is_replaced = |stem: &String| requested.iter().any(|(other, _)| other == stem);
+    let usual = ALL.iter().map(|chart| (chart.stem(results), chart.figure));
+    let usual = usual.filter(|(stem, _)| !is_replaced(stem));
+    let usual: Vec<_> = usual.filter_map(|(stem, figure)| Some((stem, figure(results)?))).collect();
+    usual.into_iter().chain(requested).collect()
+}
+
+/// Checks that the charts that the experiment of the folder `dir` asks for can be drawn from its `results`: its file may
+/// have been edited since it was run.
+///
+/// # Errors
+/// If one of them names what is not there.
+pub fn check_requests(dir: &Path, results: &Results) -> Result<(), QuestionError> {
+    let file = dir.join("experiment.toml");
+    for (index, request) in results.setup.charts.iter().enumerate() {
+        requested::check(results, request).map_err(|(key, QuestionError(problem))| {
+            let line = setup::line_of(&file, "charts", index, key).map(|line| format!(", line {line}"));
+            QuestionError(format!(
+                "{}{}: charts.{index}.{key}: {problem}",
+                file.display(),
+                line.unwrap_or_default()
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling
+/// `on_chart` of each as it is done.
+pub fn draw_all(
+    results_dir: &Path,
+    formats: &[Format],
+    mut on_chart: impl FnMut(&Path),
+) -> Result<Vec<PathBuf>, ChartsError> {
+    let results = Results::read(results_dir)?;
+    check_requests(results_dir, &results)?;
+    let dir = results_dir.join("charts");
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ChartsError::Write { path, source }
+    };
+    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    let mut paths = Vec::new();
+    for (stem, figure) in figures(&results) {
+        for format in formats {
+            let path = dir.join(format!("{stem}.{}", format.extension()));
+            // Under another name first, so that a chart is never seen half-written.
+            let draft = path.with_added_extension("tmp");
+            fs::write(&draft, format.draw(&figure)).map_err(failed(&draft))?;
+            fs::rename(&draft, &path).map_err(failed(&path))?;
+            on_chart(&path);
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::figure::SMALLEST;
+    use crate::results::sample::Sample;
+
+    fn stems(sample: &Sample) -> Vec<String> {
+        figures(&sample.results()).into_iter().map(|(stem, _)| stem).collect()
+    }
+
+    #[test]
+    fn charts_are_named_after_the_axis() {
+        let names = [
+            "cross_zone_vs_spillover_ratio",
+            "latency_vs_spillover_ratio",
+            "failures_vs_spillover_ratio",
+            "load_vs_spillover_ratio",
+            "traffic_matrix",
+            "tradeoff",
+            "timeline",
+            "latency_cdf",
+            "backend_load",
+        ];
+        assert_eq!(stems(&Sample::default()), names);
+        let dotted = Sample { axis: "web-a.rate (µ)".to_owned(), ..Sample::default() };
+        assert_eq!(stems(&dotted)[0], "cross_zone_vs_web-a_rate____");
+        assert_eq!(stems(&Sample::no_axis())[0], "cross_zone_by_arm");
+    }
+
+    #[test]
+    fn every_figure_says_what_and_of_how_many() {
+        for (sample, n) in [
+            (Sample::default(), "5 replications"),
+            (Sample::one_cell(), "1 replication"),
+            (Sample::five_hundred_cells(), "2 replications"),
+            (Sample::no_axis(), "5 replications"),
+        ] {
+            for (stem, figure) in figures(&sample.results()) {
+                assert!(figure.subtitle.contains(n), "{stem}: {}", figure.subtitle);
+                assert!(!figure.title.is_empty(), "{stem}");
+                assert!(figure.panels.len().div_ceil(figure.columns) >= 1, "{stem}");
+                let outer = figure.panels.iter().filter(|panel| panel.x.shown);
+                assert!(outer.clone().count() >= 1, "{stem}");
+                assert!(outer.into_iter().all(|panel| !panel.x.label.is_empty()), "{stem}");
+                assert!(figure.width >= SMALLEST.0 && figure.height >= SMALLEST.1, "{stem}");
+            }
+        }
+    }
+
+    #[test]
+    fn charts_are_whole_files_and_the_same_every_time() {
+        let folder = Sample::default().write();
+        let mut told = Vec::new();
+        let both = [Format::Png, Format::Svg];
+        let paths = draw_all(folder.path(), &both, |path| told.push(path.to_owned())).unwrap();
+        assert_eq!(paths, told);
+        let first: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+        let again = draw_all(folder.path(), &both, |_| {}).unwrap();
+        assert_eq!(again.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>(), first);
+        assert_eq!(
+            fs::read_dir(folder.path().join("charts")).unwrap().count(),
+            paths.len(),
+            "no drafts are left"
+        );
+        for (path, bytes) in paths.iter().zip(&first) {
+            assert!(bytes.len() < 170_000, "{} has {} bytes", path.display(), bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_folder_without_runs_has_no_charts() {
+        assert_eq!(stems(&Sample { replications: 0, ..Sample::default() }), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_an_error_that_says_so() {
+        let error = draw_all(Path::new("/nonexistent"), &[Format::Png], |_| {}).unwrap_err();
+        assert!(error.to_string().contains("runs.csv"), "{error}");
+    }
+}

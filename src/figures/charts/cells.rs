@@ -1,0 +1,168 @@
+//! Which cells stand together in a panel, and which few stand for many.
+
+use super::axis;
+use crate::results::{Cell, Results};
+
+/// One value of every axis but the one that runs along the panel.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Facet {
+    /// By axis; empty where any value will do.
+    values: Vec<String>,
+    /// Its axes and values in words; empty if there is only one facet.
+    pub(super) label: String,
+}
+
+impl Facet {
+    /// Its value of the axis at `axis`; empty where any will do.
+    pub(super) fn value(&self, axis: usize) -> &str {
+        &self.values[axis]
+    }
+
+    /// Whether `cell` belongs here. A cell that lacks an axis belongs to every value of it.
+    pub(super) fn holds(&self, cell: &Cell) -> bool {
+        self.values
+            .iter()
+            .zip(&cell.values)
+            .all(|(own, other)| own.is_empty() || other.is_empty() || own == other)
+    }
+}
+
+/// The facets of all cells, where `along` is the axis that runs along the panels.
+pub(super) fn facets(results: &Results, along: Option<usize>) -> Vec<Facet> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    for cell in &results.cells {
+        let mut values = cell.values.clone();
+        if let Some(along) = along {
+            values[along].clear();
+        }
+        if !found.contains(&values) {
+            found.push(values);
+        }
+    }
+    // What leaves an axis open that another one fixes is part of that one.
+    let part = |of: &[String], whole: &[String]| {
+        of != whole && of.iter().zip(whole).all(|(own, other)| own.is_empty() || own == other)
+    };
+    let whole: Vec<_> =
+        found.iter().filter(|values| !found.iter().any(|other| part(values, other))).cloned().collect();
+    let single = whole.len() == 1;
+    let facet = |values: Vec<String>| {
+        let label = if single { String::new() } else { in_words(results, &values) };
+        Facet { values, label }
+    };
+    whole.into_iter().map(facet).collect()
+}
+
+fn in_words(results: &Results, values: &[String]) -> String {
+    let named = results.axes.iter().zip(values).filter(|(_, value)| !value.is_empty());
+    named.map(|(axis, value)| format!("{} {value}", axis::words(axis))).collect::<Vec<_>>().join(", ")
+}
+
+/// A few cells that stand for all.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Selection<'a> {
+    /// The cells, by arm.
+    pub(super) cells: Vec<&'a Cell>,
+    /// What was left out and what the numbers in titles mean; empty if nothing needs saying.
+    pub(super) notes: Vec<String>,
+}
+
+/// At most `most` cells: of every arm the first, the middle and the last along the first numeric axis, or fewer.
+/// Other axes stand at the middle of their values.
+pub(super) fn representatives(results: &Results, most: usize) -> Selection<'_> {
+    let along = axis::first_numeric(results).map(|axis| axis.index);
+    let facet = spread(facets(results, along), 1).pop();
+    let arms: Vec<usize> = spread((0..results.arms.len()).collect(), most);
+    let of_arm = |arm: usize, share: usize| {
+        let inside = |cell: &&Cell| cell.arm == arm && facet.as_ref().is_none_or(|facet| facet.holds(cell));
+        let mut cells: Vec<&Cell> = results.cells.iter().filter(inside).collect();
+        if let Some(along) = along {
+            let key = |cell: &Cell| axis::number(&cell.values[along]).unwrap_or(f64::NEG_INFINITY);
+            cells.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        }
+        spread(cells, share)
+    };
+    let chosen = |share| arms.iter().flat_map(|arm| of_arm(*arm, share)).collect::<Vec<_>>();
+    let cells = [3, 2].into_iter().map(chosen).find(|cells| cells.len() <= most).unwrap_or_else(|| chosen(1));
+    let notes = selection_notes(results, &cells, arms.len());
+    Selection { cells, notes }
+}
+
+fn selection_notes(results: &Results, cells: &[&Cell], arms: usize) -> Vec<String> {
+    let used = |axis: &usize| cells.iter().any(|cell| !cell.values[*axis].is_empty());
+    let axes: Vec<String> =
+        (0..results.axes.len()).filter(used).map(|axis| axis::words(&results.axes[axis])).collect();
+    let mut notes = Vec::new();
+    if !axes.is_empty() {
+        notes.push(format!("After an arm’s name stands its {}.", axes.join(", ")));
+    }
+    if cells.len() < results.cells.len() {
+        notes.push(format!(
+            "Shown are {} of {} cells{}.",
+            cells.len(),
+            results.cells.len(),
+            if arms < results.arms.len() {
+                ", not every arm"
+            } else {
+                ", spread evenly over each arm’s sweep"
+            }
+        ));
+    }
+    notes
+}
+
+/// The name of a cell: its arm and the values of its axes.
+pub(super) fn name(results: &Results, cell: &Cell) -> String {
+    let values: Vec<&str> =
+        cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
+    format!("{} {}", results.arms[cell.arm], values.join(", ")).trim_end().to_owned()
+}
+
+/// At most `most` of `items`, evenly spread, the first and the last among them; the middle one alone if `most`
+/// is one.
+pub(crate) fn spread<T: Clone>(items: Vec<T>, most: usize) -> Vec<T> {
+    match items.len() {
+        count if count <= most => items,
+        count if most < 2 => vec![items[count / 2].clone()],
+        count => {
+            (0..most).map(|at| items[(at * (count - 1) + (most - 1) / 2) / (most - 1)].clone()).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::sample::Sample;
+
+    #[test]
+    fn few_items_stand_for_many() {
+        assert_eq!(spread((0..11).collect(), 3), [0, 5, 10]);
+        assert_eq!(spread((0..3).collect(), 5), [0, 1, 2]);
+        assert_eq!(spread((0..9).collect(), 1), [4]);
+        assert!(spread(Vec::<u8>::new(), 1).is_empty());
+    }
+
+    #[test]
+    fn a_sweep_is_represented_by_its_ends_and_its_middle() {
+        let results = Sample::default().results();
+        let selection = representatives(&results, 5);
+        let names: Vec<_> = selection.cells.iter().map(|cell| name(&results, cell)).collect();
+        assert_eq!(names, ["disabled", "stay", "spill 0.0", "spill 0.5", "spill 1.0"]);
+        assert!(selection.notes[0].contains("spillover ratio"), "{:?}", selection.notes);
+        assert!(selection.notes[1].contains("5 of 13 cells"), "{:?}", selection.notes);
+        assert_eq!(representatives(&results, 3).cells.len(), 3);
+        assert_eq!(representatives(&results, 2).cells.len(), 2);
+    }
+
+    #[test]
+    fn arms_without_an_axis_belong_to_every_facet() {
+        let results = Sample::five_hundred_cells().results();
+        assert!(results.cells.len() >= 500);
+        let facets = facets(&results, Some(0));
+        assert_eq!(facets.len(), 40);
+        assert_eq!(facets[1].label, "rate 50");
+        let held = results.cells.iter().filter(|cell| facets[1].holds(cell)).count();
+        assert_eq!(held, 13, "two arms once and eleven values of the third");
+    }
+}

@@ -1,0 +1,217 @@
+//! The charts that an experiment asks for: one metric against one axis.
+
+use super::axis::{self, NumericAxis, ValueAxis};
+use super::cells::{self, Facet};
+use super::metric::{Metric, Sheet};
+use super::versus;
+use crate::figures::figure::Figure;
+use crate::metrics::Metric as Definition;
+use crate::metrics::gauge::Gauge;
+use crate::metrics::unit::Unit;
+use crate::results::Results;
+use crate::results::observed::QuestionError;
+use crate::results::setup::ChartRequest;
+
+/// The most panels.
+const MOST_PANELS: usize = 12;
+
+/// The name of the file of `request` without its end.
+pub(super) fn stem(request: &ChartRequest) -> String {
+    let usual = || format!("{}_vs_{}", request.metric, request.axis);
+    // A folder may have been edited: no name leads out of it.
+    super::file_name(&request.file.clone().unwrap_or_else(usual))
+}
+
+/// Checks that `results` have what `request` names.
+///
+/// # Errors
+/// The key that names something else, and what is wrong with it.
+pub(super) fn check(results: &Results, request: &ChartRequest) -> Result<(), (&'static str, QuestionError)> {
+    let axis = |key, name: &str| {
+        let position = results.axes.iter().position(|axis| axis == name);
+        position.ok_or_else(|| (key, unknown("axis", name, &results.axes)))
+    };
+    if Definition::find(&request.metric).is_none() || !results.metrics.contains(&request.metric) {
+        return Err(("metric", unknown("metric", &request.metric, &results.metrics)));
+    }
+    let along = axis("axis", &request.axis)?;
+    if axis::numeric(results, along).is_none() {
+        let problem = format!("{:?} has values that are no numbers; make it the `facet`", request.axis);
+        return Err(("axis", QuestionError(problem)));
+    }
+    if let Some(facet) = &request.facet {
+        axis("facet", facet)?;
+    }
+    match request.arms.iter().flatten().find(|arm| !results.arms.contains(arm)) {
+        Some(arm) => Err(("arms", unknown("arm", arm, &results.arms))),
+        None => Ok(()),
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[String]) -> QuestionError {
+    if known.is_empty() {
+        return QuestionError(format!(
+            "there is no {what} {name:?}: these results have none; leave the chart out"
+        ));
+    }
+    QuestionError::unknown(what, name, known.iter().map(String::as_str))
+}
+
+/// The figure that is asked for; none where the results have nothing to show in it.
+pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure> {
+    let definition = Definition::find(&request.metric)?;
+    let column = |name: &str| results.axes.iter().position(|axis| axis == name);
+    let is_log = |letter: char| request.log.as_ref().is_some_and(|log| log.contains(letter));
+    let shown = with_arms(results, request.arms.as_deref());
+    let along = NumericAxis { log: is_log('x'), ..axis::numeric(&shown, column(&request.axis)?)? };
+    let all = cells::facets(&shown, Some(along.index));
+    let count = all.len();
+    let facets = match &request.facet {
+        Some(facet) => one_of_each(all, column(facet)?),
+        None => cells::spread(all, MOST_PANELS),
+    };
+    let unit = Gauge::of(definition.name).unit;
+    let base = if definition.name.ends_with("_over_mean") { 1.0 } else { 0.0 };
+    let metric = Metric {
+        name: definition.name,
+        title: definition.name,
+        axis: ValueAxis { label: definition.name, unit, base, log: false },
+        row: Some(definition.name),
+    };
+    if !shown.cells.iter().any(|cell| metric.estimate(&shown, cell).is_some()) {
+        return None;
+    }
+    let panels = facets.len();
+    let sheet =
+        Sheet { results: &shown, title: definition.name, metrics: vec![metric], facets, log: is_log('y') };
+    let mut figure = versus::figure(&sheet, &along);
+    figure.notes.extend(sheet.absences());
+    if panels < count {
+        figure.notes.push(format!("Shown are {panels} of {count} combinations of the other axes."));
+    }
+    figure.legend.retain(|key| shown.cells.iter().any(|cell| shown.arms[cell.arm] == key.name));
+    let words = capitalized(&axis::words(definition.name));
+    figure.title = request.title.clone().unwrap_or_else(|| format!("{words} by {}", along.name));
+    for panel in &mut figure.panels {
+        panel.y.label = match unit {
+            Unit::Number if definition.unit != "1" => format!("{words} ({})", definition.unit),
+            _ => words.clone(),
+        };
+    }
+    Some(figure)
+}
+
+/// The results with the cells of `arms` only. Arms keep their places, and so their looks.
+fn with_arms(results: &Results, arms: Option<&[String]>) -> Results {
+    let mut shown = results.clone();
+    if let Some(arms) = arms {
+        shown.cells.retain(|cell| arms.contains(&results.arms[cell.arm]));
+    }
+    shown
+}
+
+/// For each value of the axis at `axis` the facet in the middle of those that have it.
+fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
+    let mut values: Vec<String> = Vec::new();
+    for facet in &facets {
+        if !values.iter().any(|value| value == facet.value(axis)) {
+            values.push(facet.value(axis).to_owned());
+        }
+    }
+    let middle = |value: &String| {
+        let having: Vec<Facet> = facets.iter().filter(|facet| facet.value(axis) == value).cloned().collect();
+        cells::spread(having, 1)
+    };
+    cells::spread(values.iter().flat_map(middle).collect(), MOST_PANELS)
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::charts::figures;
+    use crate::figures::figure::Scale;
+    use crate::results::sample::Sample;
+
+    fn request() -> ChartRequest {
+        ChartRequest {
+            metric: "failure_ratio".to_owned(),
+            axis: "spillover_ratio".to_owned(),
+            ..ChartRequest::default()
+        }
+    }
+
+    #[test]
+    fn a_chart_shows_what_is_asked_for() {
+        let mut results = Sample::default().results();
+        let asked = ChartRequest {
+            arms: Some(vec!["spill".to_owned()]),
+            log: Some("y".to_owned()),
+            title: Some("Mine".to_owned()),
+            file: Some("mine".to_owned()),
+            ..request()
+        };
+        results.setup.charts = vec![asked, request()];
+        let figures = figures(&results);
+        let (stem, mine) = &figures[figures.len() - 2];
+        assert_eq!((stem.as_str(), mine.title.as_str()), ("mine", "Mine"));
+        assert_eq!((mine.legend.len(), mine.panels[0].marks.len()), (1, 1));
+        assert_eq!(mine.panels[0].y.scale, Scale::Log);
+        let (stem, plain) = &figures[figures.len() - 1];
+        assert_eq!(
+            (stem.as_str(), plain.title.as_str()),
+            ("failure_ratio_vs_spillover_ratio", "Failure ratio by spillover ratio")
+        );
+        assert_eq!((plain.legend.len(), plain.panels[0].marks.len()), (3, 3));
+        assert_eq!(plain.panels[0].y.label, "Failure ratio");
+    }
+
+    #[test]
+    fn bands_fit_on_a_log_axis_or_it_says_where_they_do_not() {
+        let mut results = Sample::default().results();
+        results.setup.charts = vec![ChartRequest { log: Some("y".to_owned()), ..request() }];
+        let drawn = |results: &Results| figure(results, &results.setup.charts[0]).unwrap();
+        let before = drawn(&results);
+        assert!(!before.notes.iter().any(|note| note.contains("foot")), "{:?}", before.notes);
+        let wide = results.summary.get_mut(&(5, "failure_ratio".to_owned())).unwrap();
+        (wide.ci_low, wide.ci_high) = (Some(-0.01), Some(0.5));
+        let after = drawn(&results);
+        assert!(after.notes.iter().any(|note| note.contains("drawn from its foot")), "{:?}", after.notes);
+        let (foot, top) = after.panels[0].y.range;
+        assert!(foot > 0.0 && foot == before.panels[0].y.range.0 && top > 0.5, "{foot} {top}");
+
+        let mut zero = Sample { zero: Some("failure_ratio"), ..Sample::default() }.results();
+        zero.setup.charts = results.setup.charts;
+        let linear = drawn(&zero);
+        assert_eq!(linear.panels[0].y.scale, Scale::Linear);
+        assert!(linear.notes.iter().any(|note| note.contains("not logarithmic")), "{:?}", linear.notes);
+    }
+
+    #[test]
+    fn any_axis_can_run_along_and_any_other_can_be_the_facet() {
+        let results = Sample::five_hundred_cells().results();
+        let rate = ChartRequest {
+            axis: "rate".to_owned(),
+            facet: Some("spillover_ratio".to_owned()),
+            log: Some("x".to_owned()),
+            ..request()
+        };
+        let figure = figure(&results, &rate).unwrap();
+        assert_eq!((figure.panels.len(), figure.panels[0].x.scale.clone()), (11, Scale::Log));
+        assert_eq!(figure.panels[3].title, "spillover ratio 0.3");
+    }
+
+    #[test]
+    fn a_chart_with_the_name_of_a_usual_one_takes_its_place() {
+        let mut results = Sample::default().results();
+        let before = figures(&results).len();
+        results.setup.charts = vec![ChartRequest { file: Some("tradeoff".to_owned()), ..request() }];
+        let after = figures(&results);
+        assert_eq!(after.len(), before);
+        assert_eq!(after[before - 1].1.title, "Failure ratio by spillover ratio");
+    }
+}

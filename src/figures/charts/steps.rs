@@ -1,0 +1,251 @@
+//! Lines along the spillover ratio as what they are: level between two thresholds k/n, with a step at each.
+//!
+//! With n backends of a zone, all ratios above (k-1)/n and up to k/n are the same policy (`policies`). A straight line from
+//! cell to cell would show values that no ratio has, and put a cliff where cells happen to lie.
+
+use super::axis::NumericAxis;
+use super::cells::Facet;
+use crate::figures::figure::Axis;
+use crate::figures::figure::mark::{Estimate, Hairline, Join, Mark, Point, Series};
+use crate::results::{Cell, Results};
+
+/// More thresholds than this would stripe a panel.
+const MOST_HAIRLINES: usize = 24;
+
+/// What the panels of a figure show of thresholds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Steps {
+    drawn: bool,
+    too_many: usize,
+    skipped: bool,
+}
+
+impl Steps {
+    /// The `marks` of a panel, with steps and thresholds if `along` is the ratio of cells that spill.
+    pub(super) fn insert(
+        &mut self,
+        results: &Results,
+        along: &NumericAxis,
+        facet: &Facet,
+        x: &Axis,
+        marks: Vec<Mark>,
+    ) -> Vec<Mark> {
+        let shares = shares(results, along, facet);
+        let inside = |share: &(f64, String)| x.range.0 < share.0 && share.0 < x.range.1;
+        if !shares.iter().any(inside) {
+            return marks;
+        }
+        let edges: Vec<f64> = shares.iter().map(|(at, _)| *at).collect();
+        let mut stepped = Vec::new();
+        if shares.len() > MOST_HAIRLINES {
+            self.too_many = self.too_many.max(shares.len());
+        } else {
+            let lines = shares.into_iter().filter(inside);
+            stepped.extend(lines.map(|(at, label)| Mark::Hairline(Hairline { upright: true, at, label })));
+            self.drawn = true;
+        }
+        for mark in marks {
+            match mark {
+                Mark::Series(series) => stepped.extend(self.steps(series, &edges, x).map(Mark::Series)),
+                mark => stepped.push(mark),
+            }
+        }
+        stepped
+    }
+
+    /// What has to be said of them.
+    pub(super) fn notes(self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.drawn {
+            notes.push(
+                "Dotted: k of n backends of a zone. Between two of these, every ratio is the same policy."
+                    .to_owned(),
+            );
+        }
+        if self.too_many > 0 {
+            notes.push(format!(
+                "Lines step at the thresholds k/n of n backends a zone, of which {} are too many to draw.",
+                self.too_many
+            ));
+        }
+        if self.skipped {
+            notes.push("Slopes: no cell lies between these thresholds.".to_owned());
+        }
+        notes
+    }
+
+    /// The line through the points of `series`, level between `edges`, and its markers. Where cells of one policy differ,
+    /// they are not of this experiment, and nothing is changed.
+    fn steps(&mut self, series: Series, edges: &[f64], x: &Axis) -> impl Iterator<Item = Series> + use<> {
+        match levels(&series, edges, x) {
+            None => [Some(series), None],
+            Some((points, skipped)) => {
+                self.skipped |= skipped;
+                let bare = |point: Point| Point { y: Estimate::exact(point.y.value), ..point };
+                let markers = Series {
+                    points: series.points.iter().cloned().map(|point| point.map(bare)).collect(),
+                    join: Join::None,
+                    ..series.clone()
+                };
+                let mut line = Series { points, ..series };
+                line.style.marker = None;
+                [Some(line), Some(markers)]
+            }
+        }
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// Every threshold of the cells in `facet`, with its name, from left to right.
+fn shares(results: &Results, along: &NumericAxis, facet: &Facet) -> Vec<(f64, String)> {
+    let Some(cliffs) = results.cliffs.as_ref().filter(|cliffs| cliffs.axis == along.index) else {
+        return Vec::new();
+    };
+    let cells = results.cells.iter().filter(|cell: &&Cell| facet.holds(cell));
+    let found = cells.filter_map(|cell| cliffs.of_cells.get(&cell.number)).flatten();
+    let mut found: Vec<(usize, usize)> = found.copied().collect();
+    found.sort_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)).then(a.1.cmp(&b.1)));
+    found.dedup();
+    let same = |a: &(usize, usize), b: &(usize, usize)| a.0 * b.1 == b.0 * a.1;
+    let share = |equal: &[(usize, usize)]| {
+        let names: Vec<String> = equal.iter().map(|(k, n)| format!("{k}/{n}")).collect();
+        (equal[0].0 as f64 / equal[0].1 as f64, names.join(" = "))
+    };
+    found.chunk_by(same).map(share).collect()
+}
+
+/// The points of a line that is level between `edges`, and whether it passes over a level without a cell.
+fn levels(series: &Series, edges: &[f64], x: &Axis) -> Option<(Vec<Option<Point>>, bool)> {
+    let level = |point: &Point| edges.iter().filter(|edge| point.x.value > **edge).count();
+    // A point that is missing has no place of its own: it leaves its gap between its neighbours.
+    let mut groups: Vec<Option<(usize, &Point)>> = Vec::new();
+    for point in &series.points {
+        match (point, groups.last()) {
+            (None, Some(Some(_))) => groups.push(None),
+            (None, _) => {}
+            (Some(point), Some(Some((last, known)))) if *last == level(point) => {
+                if known.y != point.y {
+                    return None;
+                }
+            }
+            (Some(point), _) => groups.push(Some((level(point), point))),
+        }
+    }
+    let skips = |pair: &[Option<(usize, &Point)>]| match pair {
+        [Some((a, _)), Some((b, _))] => b - a > 1,
+        _ => false,
+    };
+    let skipped = groups.windows(2).any(skips);
+    // Zero is as good a ratio as the first threshold; one is the last ratio there is.
+    let (first, last) = (x.range.0.max(0.0), x.range.1.min(1.0));
+    let end =
+        |at: f64, point: &Point| Some(Point { x: Estimate::exact(at.clamp(first, last)), ..point.clone() });
+    let mut points = Vec::new();
+    for group in groups {
+        let Some((level, point)) = group else {
+            points.push(None);
+            continue;
+        };
+        let from = if level == 0 { first } else { edges[level - 1] };
+        points.push(end(from, point));
+        points.push(end(edges.get(level).copied().unwrap_or(last), point));
+    }
+    Some((points, skipped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::charts::cross_zone;
+    use crate::results::policies::Cliffs;
+    use crate::results::sample::Sample;
+
+    /// The sample's sweep of eleven ratios, as if each zone had `n` backends.
+    fn swept(n: usize) -> Results {
+        let mut results = Sample::default().results();
+        let shares: Vec<(usize, usize)> = (1..n).map(|k| (k, n)).collect();
+        let cells = results.cells.iter().filter(|cell| !cell.values[0].is_empty());
+        let of_cells = cells.map(|cell| (cell.number, shares.clone())).collect();
+        results.cliffs = Some(Cliffs { axis: 0, of_cells });
+        // Cells of one policy have the same results.
+        let level = |number: usize| ((number - 2) as f64 / 10.0 * n as f64 - 1e-9).ceil().max(1.0) as usize;
+        for number in 2..13 {
+            let first = (2..13).find(|other| level(*other) == level(number)).unwrap();
+            let row = results.summary[&(first, "cross_zone_connection_ratio".to_owned())].clone();
+            results.summary.insert((number, "cross_zone_connection_ratio".to_owned()), row);
+        }
+        results
+    }
+
+    fn series(results: &Results) -> (Vec<Series>, Vec<String>, Vec<String>) {
+        let figure = cross_zone::figure(results).unwrap();
+        let marks = &figure.panels[0].marks;
+        let labels = marks.iter().filter_map(Mark::as_hairline).map(|line| line.label.clone()).collect();
+        (marks.iter().filter_map(Mark::as_series).cloned().collect(), labels, figure.notes)
+    }
+
+    fn places(line: &Series) -> Vec<f64> {
+        line.points.iter().flatten().map(|point| point.x.value).collect()
+    }
+
+    #[test]
+    fn lines_step_at_the_thresholds_and_not_between_cells() {
+        let (series, labels, notes) = series(&swept(4));
+        let [line, markers] = &series[..] else { panic!("a line and its markers, not {series:?}") };
+        assert_eq!(labels, ["1/4", "2/4", "3/4"]);
+        assert_eq!(places(line), [0.0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.0]);
+        let values: Vec<f64> = line.points.iter().flatten().map(|point| point.y.value).collect();
+        assert!(values.chunks(2).all(|ends| ends[0] == ends[1]), "{values:?}");
+        assert_eq!((line.style.marker, markers.join, markers.points.len()), (None, Join::None, 11));
+        assert!(line.points.iter().flatten().all(|point| point.y.interval.is_some()), "the band is stepped");
+        assert!(markers.points.iter().flatten().all(|point| point.y.interval.is_none()), "and drawn once");
+        assert!(notes.iter().any(|note| note.contains("same policy")), "{notes:?}");
+    }
+
+    #[test]
+    fn a_policy_without_a_cell_is_a_slope_and_said() {
+        let (series, _, notes) = series(&swept(20));
+        // Eleven ratios 0, 0.1 … of twenty thresholds: every other policy has a cell.
+        assert_eq!(places(&series[0])[..6], [0.0, 0.05, 0.05, 0.1, 0.15, 0.2]);
+        assert!(notes.iter().any(|note| note.contains("no cell lies between")), "{notes:?}");
+    }
+
+    #[test]
+    fn too_many_thresholds_are_not_drawn_but_stepped_at() {
+        let (series, labels, notes) = series(&swept(40));
+        assert_eq!((labels.len(), series.len()), (0, 2));
+        assert!(notes.iter().any(|note| note.contains("39 are too many")), "{notes:?}");
+    }
+
+    #[test]
+    fn zones_of_different_sizes_share_their_equal_thresholds() {
+        let mut results = swept(4);
+        let cliffs = results.cliffs.as_mut().unwrap();
+        cliffs.of_cells.values_mut().for_each(|shares| shares.push((1, 2)));
+        let (_, labels, _) = series(&results);
+        assert_eq!(labels, ["1/4", "1/2 = 2/4", "3/4"]);
+    }
+
+    #[test]
+    fn cells_that_should_be_alike_and_are_not_keep_their_straight_line() {
+        let mut results = swept(4);
+        let row = results.summary.get_mut(&(4, "cross_zone_connection_ratio".to_owned())).unwrap();
+        row.mean = row.mean.map(|mean| mean + 0.01);
+        let (series, _, _) = series(&results);
+        assert_eq!((series.len(), series[0].points.len()), (1, 11));
+    }
+
+    #[test]
+    fn missing_values_stay_gaps() {
+        let mut results = swept(4);
+        for number in 5..8 {
+            // Ratios 0.3 to 0.5.
+            results.summary.get_mut(&(number, "cross_zone_connection_ratio".to_owned())).unwrap().mean = None;
+        }
+        let (series, _, notes) = series(&results);
+        assert_eq!(series[0].points.iter().position(Option::is_none), Some(2));
+        assert_eq!(places(&series[0]), [0.0, 0.25, 0.5, 0.75, 0.75, 1.0]);
+        assert!(!notes.iter().any(|note| note.contains("Slopes")), "{notes:?}");
+    }
+}

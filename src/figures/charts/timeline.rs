@@ -1,0 +1,369 @@
+//! What happens over time: a column per cell, a row per quantity, a line per zone, faults shaded.
+
+mod faults;
+
+use std::collections::BTreeMap;
+
+use super::axis::ValueAxis;
+use super::caption;
+use super::cells;
+use super::palette;
+use super::zones::{self, Zones};
+use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
+use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::metrics::unit::Unit;
+use crate::results::rows::Timeline;
+use crate::results::{Cell, Results};
+use crate::time::SimDuration;
+
+const MOST_COLUMNS: usize = 5;
+/// The most points of a line over the width of the figure. Beyond that, lines are hatching.
+const MOST_POINTS: usize = 1000;
+
+/// A row of panels.
+struct Quantity {
+    label: &'static str,
+    value: fn(&Timeline) -> Option<f64>,
+    /// The zone whose line a sample belongs to.
+    zone: fn(&Timeline) -> &str,
+    /// Whether each sample states the level of the whole zone, so that samples are not to be added.
+    level: bool,
+    unit: Unit,
+    /// Whether it is shown only where it ever happens.
+    rare: bool,
+}
+
+const QUANTITIES: [Quantity; 6] = [
+    Quantity::flow("Connections/s", |row| row.connections_per_s, to),
+    Quantity::flow("Failed/s", |row| row.failed_per_s, from),
+    Quantity::level("Healthy backends", |row| row.healthy_backends, Unit::Number),
+    Quantity::level("Utilization", |row| row.utilization, Unit::Percent),
+    Quantity::flow("Active connections", |row| row.active_connections, to),
+    Quantity {
+        rare: true,
+        ..Quantity::level("Failover switches", |row| row.failover_switches, Unit::Number)
+    },
+];
+
+impl Quantity {
+    const fn flow(
+        label: &'static str,
+        value: fn(&Timeline) -> Option<f64>,
+        zone: fn(&Timeline) -> &str,
+    ) -> Self {
+        Self { label, value, zone, level: false, unit: Unit::Number, rare: false }
+    }
+
+    const fn level(label: &'static str, value: fn(&Timeline) -> Option<f64>, unit: Unit) -> Self {
+        Self { label, value, zone: to, level: true, unit, rare: false }
+    }
+
+    /// Whether any sample has it.
+    fn is_there(&self, shown: &[Vec<&Timeline>]) -> bool {
+        let least = if self.rare { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
+        shown.iter().flatten().any(|row| (self.value)(row).is_some_and(|value| value >= least))
+    }
+}
+
+fn from(row: &Timeline) -> &str {
+    &row.client_zone
+}
+
+fn to(row: &Timeline) -> &str {
+    &row.backend_zone
+}
+
+pub(super) fn figure(results: &Results) -> Option<Figure> {
+    let selection = cells::representatives(results, MOST_COLUMNS);
+    let shown: Vec<Vec<&Timeline>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
+    let seen = shown.iter().flatten().flat_map(|row| [to(row), from(row)]);
+    let zones = zones::of(results, seen);
+    if shown.iter().flatten().all(|row| row.time_s.is_none()) {
+        return None;
+    }
+    let clock = Clock::new(results, &shown);
+    let mut panels = Vec::new();
+    for quantity in QUANTITIES.iter().filter(|quantity| quantity.is_there(&shown)) {
+        panels.extend(row(&shown, quantity, &zones, &clock));
+    }
+    let styles = palette::arms(&results.arms);
+    for (panel, cell) in panels.iter_mut().zip(&selection.cells) {
+        // The names of the faults stand above the data.
+        panel.y.range.1 *= 1.2;
+        panel.title = cells::name(results, cell);
+        panel.badge = Some(styles[cell.arm]);
+        panel.marks.splice(..0, faults::spans(results, &clock, true));
+    }
+    for panel in panels.iter_mut().skip(selection.cells.len()) {
+        panel.marks.splice(..0, faults::spans(results, &clock, false));
+    }
+    let mut figure = Figure::new("Traffic, failures and health over time", panels, selection.cells.len());
+    figure.share_axes();
+    figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
+    figure.legend = legend(results, &zones, &clock);
+    figure.notes = notes(results, selection.notes, &clock);
+    figure.notes.extend(zones.note);
+    Some(figure)
+}
+
+/// The samples of `cell` between single zones; those over all zones only where there are no others.
+fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a Timeline> {
+    let all: Vec<&Timeline> = results.timeline.iter().filter(|row| row.cell == cell.number).collect();
+    let single: Vec<&Timeline> =
+        all.iter().filter(|row| from(row) != "all" && to(row) != "all").copied().collect();
+    if single.is_empty() { all } else { single }
+}
+
+/// How many samples in a row are averaged into one point.
+fn bin(shown: &[Vec<&Timeline>]) -> usize {
+    let times = |rows: &Vec<&Timeline>| {
+        let mut times: Vec<u64> = rows.iter().filter_map(|row| row.time_s.map(f64::to_bits)).collect();
+        times.sort_unstable();
+        times.dedup();
+        times.len()
+    };
+    let most = shown.iter().map(times).max().unwrap_or(0);
+    (most * shown.len()).div_ceil(MOST_POINTS).max(1)
+}
+
+/// How far samples at `times` are apart; 0 if there is one only.
+fn interval(times: impl Iterator<Item = f64>) -> f64 {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    times.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0)
+}
+
+/// How time is written.
+struct Clock {
+    unit: &'static str,
+    /// The length of the unit.
+    seconds: f64,
+    /// The first and the last moment that is shown, in the unit.
+    range: (f64, f64),
+    /// How many samples make a point.
+    bin: usize,
+}
+
+impl Clock {
+    fn new(results: &Results, shown: &[Vec<&Timeline>]) -> Self {
+        let times = || shown.iter().flatten().filter_map(|row| row.time_s);
+        let start = times().fold(f64::INFINITY, f64::min);
+        let written = results.setup.simulation.sample_interval.map(SimDuration::as_secs_f64);
+        let sample = written.unwrap_or_else(|| interval(times()));
+        let end = times().fold(start, f64::max) + sample.max(1e-9);
+        let (unit, seconds) = match end {
+            end if end >= 36_000.0 => ("h", 3600.0),
+            end if end >= 300.0 => ("min", 60.0),
+            _ => ("s", 1.0),
+        };
+        Self { unit, seconds, range: (start / seconds, end / seconds), bin: bin(shown) }
+    }
+
+    fn at(&self, seconds: f64) -> f64 {
+        seconds / self.seconds
+    }
+
+    fn axis(&self) -> Axis {
+        Axis::linear(format!("Time ({})", self.unit), Unit::Number, self.range)
+    }
+}
+
+/// The panels of one quantity, which share their vertical axis.
+fn row(shown: &[Vec<&Timeline>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
+    let lines: Vec<Vec<Series>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
+    let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
+    let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
+    let y = axis.around(&points.map(|point| point.y).collect::<Vec<_>>());
+    let panel = |lines: Vec<Series>| Panel {
+        title: String::new(),
+        badge: None,
+        x: clock.axis(),
+        y: y.clone(),
+        marks: lines.into_iter().map(Mark::Series).collect(),
+    };
+    lines.into_iter().map(panel).collect()
+}
+
+fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Series> {
+    let mut lines = Vec::new();
+    for (position, (zone, label)) in zones.names.iter().zip(&zones.labels).enumerate() {
+        // Times are not negative, so that their bits are in their order.
+        let mut samples: BTreeMap<u64, Option<f64>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| (quantity.zone)(row) == zone) {
+            let Some(time) = row.time_s else { continue };
+            let sample = samples.entry(time.to_bits()).or_default();
+            *sample = match (*sample, (quantity.value)(row)) {
+                (Some(sum), Some(value)) if quantity.level => Some(sum.max(value)),
+                (Some(sum), Some(value)) => Some(sum + value),
+                (sum, value) => sum.or(value),
+            };
+        }
+        if samples.values().all(Option::is_none) {
+            continue;
+        }
+        let samples: Vec<(f64, Option<f64>)> =
+            samples.into_iter().map(|(time, value)| (f64::from_bits(time), value)).collect();
+        let point = |samples: &[(f64, Option<f64>)]| {
+            let values: Vec<f64> = samples.iter().filter_map(|(_, value)| *value).collect();
+            let x = Estimate::exact(clock.at(samples[0].0));
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (!values.is_empty()).then(|| Point { x, y: Estimate::exact(mean), label: String::new() })
+        };
+        let mut points: Vec<Option<Point>> =
+            samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect();
+        if let (true, Some(Some(last))) = (quantity.level, points.last()) {
+            // The last step reaches to the end of its sample.
+            let end = Point { x: Estimate::exact(clock.range.1), ..last.clone() };
+            points.push(Some(end));
+        }
+        lines.push(Series {
+            name: label.clone(),
+            style: palette::zone(position),
+            // The steps of a level must stay where they are.
+            points,
+            join: if quantity.level { Join::Step } else { Join::Straight },
+            spread: Spread::Band,
+        });
+    }
+    lines
+}
+
+fn legend(results: &Results, zones: &Zones, clock: &Clock) -> Vec<Key> {
+    let zone = |(position, label): (usize, &String)| Key {
+        name: if results.setup.region.zones.contains(&zones.names[position]) {
+            format!("zone {label}")
+        } else {
+            label.clone()
+        },
+        sample: Sample::Line(palette::zone(position)),
+    };
+    let shades = faults::legend(results, clock).into_iter();
+    let shades = shades.map(|(name, color)| Key { name, sample: Sample::Swatch(color) });
+    zones.labels.iter().enumerate().map(zone).chain(shades).collect()
+}
+
+fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
+    notes.insert(
+        0,
+        "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
+    );
+    if results.timeline.iter().any(|row| row.failover_switches > Some(0.0)) {
+        notes.push("Failover switches are those in a sample, of the whole load balancer.".to_owned());
+    }
+    if clock.bin > 1 {
+        notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
+    }
+    notes.extend(faults::note(results, clock));
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::sample::Sample as Folder;
+
+    fn series_of(panel: &Panel) -> Vec<&Series> {
+        panel.marks.iter().filter_map(Mark::as_series).collect()
+    }
+
+    #[test]
+    fn a_column_per_cell_a_row_per_quantity_a_line_per_zone() {
+        let figure = figure(&Folder::default().results()).unwrap();
+        assert_eq!((figure.panels.len(), figure.columns), (25, 5));
+        for (index, quantity) in QUANTITIES.iter().filter(|quantity| !quantity.rare).enumerate() {
+            let row = &figure.panels[index * 5..index * 5 + 5];
+            assert!(row.iter().all(|panel| panel.y.range == row[0].y.range), "a row shares its axis");
+            assert_eq!(row[0].y.label, quantity.label);
+            assert!(row.iter().all(|panel| series_of(panel).len() == 3));
+        }
+        let highest = |panel: &Panel| {
+            let points = series_of(panel).into_iter().flat_map(|series| series.points.iter().flatten());
+            points.map(|point| point.y.value).fold(0.0, f64::max)
+        };
+        assert_eq!(highest(&figure.panels[10]), 4.0, "healthy backends are not added up over client zones");
+        assert!((190.0..210.0).contains(&highest(&figure.panels[1])), "connections are");
+    }
+
+    #[test]
+    fn faults_are_shaded_in_every_panel() {
+        let figure = figure(&Folder::default().results()).unwrap();
+        for (index, panel) in figure.panels.iter().enumerate() {
+            let spans = panel.marks.iter().filter_map(Mark::as_span);
+            let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
+            let named = |name: &str| if index < 5 { name.to_owned() } else { String::new() };
+            assert_eq!(spans, [(10.0, 15.0, named("silent")), (22.0, 24.0, named("slow"))]);
+            assert_eq!(panel.x.range, (2.0, 32.0), "the warm-up is not measured");
+        }
+        assert!(
+            figure.notes.join(" ").contains("silent us-central1-a (50 %) 10–15 min"),
+            "{:?}",
+            figure.notes
+        );
+    }
+
+    #[test]
+    fn a_warm_up_is_shaded_where_it_is_in_view() {
+        let mut results = Folder::one_cell().results();
+        for row in &mut results.timeline {
+            row.time_s = row.time_s.map(|time| time - 60.0);
+        }
+        let figure = figure(&results).unwrap();
+        let first = figure.panels[0].marks[0].as_span().unwrap();
+        assert_eq!((first.from, first.to, first.color), (1.0, 2.0, faults::WARMUP));
+        assert!(figure.legend.iter().any(|key| key.name == "warm-up"));
+    }
+
+    #[test]
+    fn samples_over_all_zones_are_not_counted_twice() {
+        let mut results = Folder::no_axis().results();
+        let before = figure(&results).unwrap();
+        let mut all = results.timeline[0].clone();
+        (all.client_zone, all.backend_zone) = ("all".to_owned(), "all".to_owned());
+        results.timeline.push(all);
+        assert_eq!(figure(&results).unwrap(), before);
+        results.timeline.clear();
+        assert_eq!(figure(&results), None);
+    }
+
+    #[test]
+    fn long_lines_are_averaged_and_say_so() {
+        let figure = figure(&Folder::many_arms().results()).unwrap();
+        assert_eq!(series_of(&figure.panels[0])[0].points.len(), 180);
+        let mut results = Folder::one_cell().results();
+        let shifted = |shift: f64| {
+            move |row: &Timeline| Timeline { time_s: row.time_s.map(|time| time + shift), ..row.clone() }
+        };
+        let more: Vec<_> = (1..10)
+            .flat_map(|shift| results.timeline.iter().map(shifted(f64::from(shift))).collect::<Vec<_>>())
+            .collect();
+        results.timeline.extend(more);
+        let figure = super::figure(&results).unwrap();
+        assert_eq!(series_of(&figure.panels[0])[0].points.len(), 900);
+        assert_eq!(
+            series_of(&figure.panels[2])[0].points.len(),
+            1801,
+            "levels keep their steps, and end with one"
+        );
+        assert!(figure.notes.iter().any(|note| note.contains("means of 2 samples")), "{:?}", figure.notes);
+    }
+
+    #[test]
+    fn the_last_sample_has_its_length_even_if_the_file_leaves_it_at_its_default() {
+        let mut results = Folder::one_cell().results();
+        let written = figure(&results);
+        results.setup.simulation.sample_interval = None;
+        assert_eq!(figure(&results), written);
+    }
+
+    #[test]
+    fn missing_samples_are_gaps() {
+        let mut results = Folder::one_cell().results();
+        for row in results.timeline.iter_mut().filter(|row| row.time_s == Some(600.0)) {
+            row.connections_per_s = None;
+        }
+        let figure = figure(&results).unwrap();
+        let line = series_of(&figure.panels[0])[0];
+        assert_eq!(line.points.iter().filter(|point| point.is_none()).count(), 1);
+    }
+}

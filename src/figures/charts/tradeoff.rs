@@ -1,0 +1,259 @@
+//! What crossing zones costs against what it saves: one point per cell, the best of them marked.
+
+use super::axis::{self, ValueAxis};
+use super::caption;
+use super::cells::{self, Facet};
+use super::metric;
+use super::palette;
+use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
+use crate::figures::figure::style::{Color, Dash, Marker, Style};
+use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::metrics::unit::Unit;
+use crate::results::{Cell, Results};
+
+/// With more cells than this, points are small, not joined, and named only where no other is better.
+const MANY: usize = 40;
+
+/// A metric and how it is shown.
+type Quantity = (&'static str, ValueAxis, &'static str);
+
+const COST: Quantity = (
+    "cross_zone_usd_per_month",
+    ValueAxis { label: "Cross-zone traffic (USD/month)", unit: Unit::Usd, base: 0.0, log: false },
+    "Cross-zone cost",
+);
+const SHARE: Quantity = (
+    "cross_zone_connection_ratio",
+    ValueAxis { label: "Cross-zone connections (%)", unit: Unit::Percent, base: 0.0, log: false },
+    "Cross-zone share",
+);
+const FAILURES: Quantity = (
+    "failure_ratio",
+    ValueAxis { label: "Failed connections (%)", unit: Unit::Percent, base: 0.0, log: false },
+    "failures",
+);
+const TAIL: Quantity = (
+    "request_p99_ms",
+    ValueAxis { label: "Request latency, 99 % quantile (ms)", unit: Unit::Number, base: 0.0, log: true },
+    "tail latency",
+);
+
+/// A cell with its place in the figure.
+struct Place<'a> {
+    cell: &'a Cell,
+    x: Estimate,
+    y: Estimate,
+    /// Whether no other cell is better in both ways.
+    best: bool,
+}
+
+pub(super) fn figure(results: &Results) -> Option<Figure> {
+    let any = |metric: &str, wanted: fn(f64) -> bool| {
+        let estimates = results.cells.iter().filter_map(|cell| metric::estimate(results, cell, metric));
+        estimates.into_iter().any(|estimate| wanted(estimate.value))
+    };
+    let cost = if any(COST.0, f64::is_finite) { COST } else { SHARE };
+    let harm = if any(FAILURES.0, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
+    let place = |cell| {
+        let (x, y) = (metric::estimate(results, cell, harm.0)?, metric::estimate(results, cell, cost.0)?);
+        Some(Place { cell, x, y, best: false })
+    };
+    let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();
+    if places.is_empty() {
+        return None;
+    }
+    mark_best(&mut places);
+    let mut marks = vec![front(&places)];
+    marks.extend(series(results, &places));
+    let panel = Panel {
+        title: String::new(),
+        badge: None,
+        x: fit(&places, harm.1, |place| place.x),
+        y: fit(&places, cost.1, |place| place.y),
+        marks,
+    };
+    let mut figure = Figure::new(format!("{} against {}", cost.2, harm.2), vec![panel], 1);
+    figure.subtitle = caption::means(results, "whiskers");
+    figure.legend = legend(results);
+    figure.notes = notes(results);
+    Some(figure)
+}
+
+fn fit(places: &[Place<'_>], axis: ValueAxis, of: impl Fn(&Place<'_>) -> Estimate) -> Axis {
+    axis.around(&places.iter().map(of).collect::<Vec<_>>())
+}
+
+fn legend(results: &Results) -> Vec<Key> {
+    let styles = palette::arms(&results.arms);
+    let arm = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: Sample::Marker(*style) };
+    let front =
+        Key { name: "no other cell is better in both".to_owned(), sample: Sample::Line(front_style()) };
+    results.arms.iter().zip(&styles).map(arm).chain([front]).collect()
+}
+
+fn notes(results: &Results) -> Vec<String> {
+    let axes: Vec<String> = results.axes.iter().map(|axis| axis::words(axis)).collect();
+    let labels = if axes.is_empty() {
+        String::new()
+    } else {
+        format!(" Numbers at points, where there is room: {}.", axes.join(", "))
+    };
+    vec![format!("Down and to the left is better.{labels}")]
+}
+
+/// Sorts the places from left to right and marks those that no other is better than in both ways.
+fn mark_best(places: &mut [Place<'_>]) {
+    places.sort_by(|a, b| a.x.value.total_cmp(&b.x.value).then(a.y.value.total_cmp(&b.y.value)));
+    let mut least = f64::INFINITY;
+    for place in places {
+        place.best = place.y.value < least;
+        least = least.min(place.y.value);
+    }
+}
+
+/// The points of each arm. Those of one sweep are joined.
+fn series(results: &Results, places: &[Place<'_>]) -> Vec<Mark> {
+    let many = places.len() > MANY;
+    let along = axis::first_numeric(results).map(|axis| axis.index);
+    let facets = cells::facets(results, along);
+    let mut marks = Vec::new();
+    for (arm, style) in palette::arms(&results.arms).into_iter().enumerate() {
+        let of_arm: Vec<&Place<'_>> = places.iter().filter(|place| place.cell.arm == arm).collect();
+        let sweeps = if many { vec![of_arm] } else { sweeps(of_arm, &facets, along) };
+        marks.extend(sweeps.into_iter().filter(|sweep| !sweep.is_empty()).map(|sweep| {
+            let named = |place: &&Place<'_>| !many || place.best;
+            Mark::Series(Series {
+                name: results.arms[arm].clone(),
+                style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
+                points: alike(&sweep).map(|places| Some(point(results, places, named(&places[0])))).collect(),
+                join: if many { Join::None } else { Join::Straight },
+                spread: Spread::Whiskers,
+            })
+        }));
+    }
+    marks
+}
+
+/// Parts the places of an arm by facet, each sorted along the axis.
+fn sweeps<'a>(places: Vec<&'a Place<'a>>, facets: &[Facet], along: Option<usize>) -> Vec<Vec<&'a Place<'a>>> {
+    let mut rest = places;
+    let mut sweeps = Vec::new();
+    for facet in facets {
+        let (mut sweep, others): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|place| facet.holds(place.cell));
+        let key = |place: &Place<'_>| along.and_then(|along| axis::number(&place.cell.values[along]));
+        sweep.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("axis values are finite"));
+        sweeps.push(sweep);
+        rest = others;
+    }
+    sweeps
+}
+
+/// Parts a sweep into runs of cells that came out exactly alike: between two thresholds every ratio is the same policy.
+fn alike<'p, 'a>(sweep: &'p [&'a Place<'a>]) -> impl Iterator<Item = &'p [&'a Place<'a>]> {
+    sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value)
+}
+
+/// The point of cells that came out alike, with the range of their axis values.
+fn point(results: &Results, places: &[&Place<'_>], named: bool) -> Point {
+    let values = |place: &Place<'_>| {
+        let filled = place.cell.values.iter().filter(|value| !value.is_empty());
+        filled.cloned().collect::<Vec<_>>().join(", ")
+    };
+    let (first, last) = (values(places[0]), values(places[places.len() - 1]));
+    let label = match (named, first.is_empty(), first == last) {
+        (false, _, _) => String::new(),
+        (true, true, _) => results.arms[places[0].cell.arm].clone(),
+        (true, false, true) => first,
+        (true, false, false) => format!("{first} – {last}"),
+    };
+    Point { x: places[0].x, y: places[0].y, label }
+}
+
+fn front_style() -> Style {
+    Style { color: Color(70, 70, 70), marker: Some(Marker::Ring), dash: Dash::Dotted, width: 2.0 }
+}
+
+/// The best cells in steps from left to right.
+fn front(places: &[Place<'_>]) -> Mark {
+    let point = |place: &Place<'_>| {
+        let (x, y) = (Estimate::exact(place.x.value), Estimate::exact(place.y.value));
+        Some(Point { x, y, label: String::new() })
+    };
+    Mark::Series(Series {
+        name: "front".to_owned(),
+        style: front_style(),
+        points: places.iter().filter(|place| place.best).map(point).collect(),
+        join: Join::Step,
+        spread: Spread::Whiskers,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::sample::Sample as Folder;
+
+    fn series_of(figure: &Figure) -> Vec<&Series> {
+        figure.panels[0].marks.iter().filter_map(Mark::as_series).collect()
+    }
+
+    #[test]
+    fn every_cell_is_a_point_with_whiskers_and_the_front_falls() {
+        let figure = figure(&Folder::default().results()).unwrap();
+        let series = series_of(&figure);
+        let points: usize = series[1..].iter().map(|series| series.points.len()).sum();
+        assert_eq!(points, 13);
+        let whiskered = |point: &Point| point.x.interval.is_some() && point.y.interval.is_some();
+        assert!(series[1..].iter().flat_map(|series| series.points.iter().flatten()).all(whiskered));
+        let front: Vec<_> =
+            series[0].points.iter().flatten().map(|point| (point.x.value, point.y.value)).collect();
+        assert!(front.len() > 3);
+        assert!(front.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 > pair[1].1), "{front:?}");
+        assert_eq!(series[1].points[0].as_ref().unwrap().label, "disabled");
+        assert_eq!(series[3].points[4].as_ref().unwrap().label, "0.4");
+    }
+
+    #[test]
+    fn cells_that_came_out_alike_are_one_point_with_their_range() {
+        let mut results = Folder::default().results();
+        let cell = |ratio: &str| {
+            let found = results.cells.iter().position(|cell| cell.values.contains(&ratio.to_owned()));
+            found.expect("the sample sweeps it")
+        };
+        let (like, alike) = (cell("0.3"), cell("0.4"));
+        for metric in ["failure_ratio", "cross_zone_usd_per_month"] {
+            let row = results.summary[&(like, metric.to_owned())].clone();
+            results.summary.insert((alike, metric.to_owned()), row);
+        }
+        let figure = figure(&results).unwrap();
+        let labels: Vec<String> =
+            series_of(&figure)[3].points.iter().flatten().map(|point| point.label.clone()).collect();
+        assert!(labels.contains(&"0.3 – 0.4".to_owned()), "{labels:?}");
+        assert_eq!(labels.len(), 10);
+    }
+
+    #[test]
+    fn without_failures_or_prices_other_metrics_step_in() {
+        let folder = Folder { zero: Some("failure_ratio"), ..Folder::default() };
+        let mut results = folder.results();
+        assert_eq!(figure(&results).unwrap().panels[0].x.label, "Request latency, 99 % quantile (ms)");
+        for row in results.summary.values_mut().filter(|row| row.metric == "cross_zone_usd_per_month") {
+            row.mean = None;
+        }
+        assert_eq!(figure(&results).unwrap().title, "Cross-zone share against tail latency");
+        results.summary.clear();
+        assert_eq!(figure(&results), None);
+    }
+
+    #[test]
+    fn many_cells_are_small_and_only_the_best_are_named() {
+        let figure = figure(&Folder::five_hundred_cells().results()).unwrap();
+        let series = series_of(&figure);
+        assert_eq!(series.len(), 4);
+        assert_eq!(series[1..].iter().map(|series| series.points.len()).sum::<usize>(), 520);
+        let named =
+            |series: &&Series| series.points.iter().flatten().filter(|point| !point.label.is_empty()).count();
+        assert_eq!(series[1..].iter().map(named).sum::<usize>(), series[0].points.len());
+    }
+}

@@ -1,0 +1,169 @@
+//! Figures to images: the only place that names plotters.
+//!
+//! One drawing code fills either kind of paper. Pixels are drawn with polygons and text of an embedded font, at a
+//! multiple of the final size that is then averaged down; shapes are written with a tenth of a pixel. So the same figure
+//! gives the same bytes on every machine.
+
+mod axes;
+mod canvas;
+mod encode;
+mod guides;
+mod heading;
+mod labels;
+mod layout;
+mod lettering;
+mod marks;
+mod pixels;
+mod projection;
+mod series;
+mod tables;
+mod vector;
+
+use super::figure::Figure;
+use canvas::Canvas;
+use layout::Layout;
+use pixels::Pixels;
+use vector::Drawing;
+
+/// What of a figure its caption says already: the title above this line is left out.
+const BELOW_TITLE: u32 = 76;
+
+/// A kind of image file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Pixels.
+    Png,
+    /// Shapes and text.
+    Svg,
+}
+
+impl Format {
+    /// The end of its files' names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// The figure as a file of this kind.
+    pub fn draw(self, figure: &Figure) -> Vec<u8> {
+        match self {
+            Self::Png => png(figure),
+            Self::Svg => svg(figure).into_bytes(),
+        }
+    }
+}
+
+/// The figure as a PNG file.
+pub fn png(figure: &Figure) -> Vec<u8> {
+    lettering::register();
+    let mut pixels = pixels::blank(figure.width, figure.height);
+    paint(figure, &Canvas::Pixels(Pixels::new(&mut pixels, figure.width, figure.height)));
+    encode::png(&encode::averaged(&pixels, figure.width), figure.width, figure.height)
+}
+
+/// The figure as an SVG file.
+pub fn svg(figure: &Figure) -> String {
+    shapes(figure, 0)
+}
+
+/// The figure as an SVG element without its title, which stands in a caption.
+pub fn svg_under_caption(figure: &Figure) -> String {
+    shapes(figure, BELOW_TITLE)
+}
+
+fn shapes(figure: &Figure, top: u32) -> String {
+    lettering::register();
+    let drawing = Drawing::default();
+    paint(figure, &Canvas::Drawing(&drawing));
+    drawing.svg(figure.width, top, figure.height, &figure.in_words())
+}
+
+fn paint(figure: &Figure, canvas: &Canvas<'_>) {
+    let layout = Layout::new(figure);
+    heading::paint(canvas, figure, &layout);
+    for (panel, frame) in figure.panels.iter().zip(&layout.frames) {
+        marks::paint_panel(canvas, panel, *frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::charts;
+    use crate::figures::figure::style::Color;
+    use crate::results::sample::Sample;
+    use crate::results::setup::Setup;
+
+    /// The pixels of a PNG file and its size.
+    fn decoded(bytes: &[u8]) -> (Vec<Color>, u32, u32) {
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let colors = pixels.chunks_exact(3).map(|pixel| Color(pixel[0], pixel[1], pixel[2])).collect();
+        (colors, info.width, info.height)
+    }
+
+    #[test]
+    fn images_have_the_right_size_and_show_every_arm_in_its_colour() {
+        for (stem, figure) in charts::figures(&Sample::default().results()).iter().take(4) {
+            let (pixels, width, height) = decoded(&png(figure));
+            assert_eq!((width, height), (figure.width, figure.height), "{stem}");
+            for color in [Color::GREY, Color::BLUE, Color::ORANGE] {
+                let count = pixels.iter().filter(|pixel| **pixel == color).count();
+                assert!(count > 200, "{stem}: {color:?} has {count} pixels");
+            }
+            let paper = pixels.iter().filter(|pixel| **pixel == Color::WHITE).count();
+            assert!(paper * 2 > pixels.len(), "{stem}: mostly paper");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_another_covers_is_seen() {
+        let mut results = Sample::one_cell().results();
+        let fault = |at, kind| format!("[[faults]]\nat = \"{at}m\"\nduration = \"6m\"\nkind = \"{kind}\"\n");
+        let text = fault(8, "silent") + &fault(8, "refuse") + &fault(20, "silent");
+        results.setup.faults = toml_edit::de::from_str::<Setup>(&text).unwrap().faults;
+        let figures = charts::figures(&results);
+        let (_, figure) = figures.iter().find(|(stem, _)| stem == "timeline").unwrap();
+        let spans: Vec<_> = figure.panels[0].marks.iter().filter_map(|mark| mark.as_span()).collect();
+        let (pixels, ..) = decoded(&png(figure));
+        let count = |color: Color| pixels.iter().filter(|pixel| **pixel == color).count();
+        let (silent, refuse) = (count(spans[0].color), count(spans[1].color));
+        assert_ne!(spans[0].color, spans[1].color);
+        // One of the two silent faults is half covered, and half of the other one's stripes are left.
+        assert!(refuse > 20_000 && silent > 2 * refuse, "{silent} and {refuse} pixels");
+    }
+
+    #[test]
+    fn shapes_are_well_formed_and_text_stays_text() {
+        for sample in [Sample::default(), Sample { arms: vec!["<b>&".to_owned()], ..Sample::no_axis() }] {
+            for (stem, figure) in charts::figures(&sample.results()) {
+                let svg = svg(&figure);
+                let open = ["svg", "text"].map(|name| svg.matches(&format!("<{name} ")).count());
+                assert_eq!(open, ["svg", "text"].map(|name| svg.matches(&format!("</{name}>")).count()));
+                let elements = svg.matches('<').count();
+                assert_eq!(elements, svg.matches('>').count(), "{stem}: names are escaped");
+                assert_eq!(elements - 2 * open[0] - 2 * open[1], svg.matches("/>").count(), "{stem}");
+                assert!(svg.contains(&format!(">{}</text>", figure.panels[0].x.label)), "{stem}");
+                assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{stem}");
+                assert_eq!(svg, super::svg(&figure), "{stem}");
+                assert!(svg_under_caption(&figure).contains(&format!("viewBox=\"0 76 {} ", figure.width)));
+            }
+        }
+    }
+
+    #[test]
+    fn edges_of_the_paper_stay_white() {
+        for sample in [Sample::long_names(), Sample::many_arms()] {
+            for (stem, figure) in charts::figures(&sample.results()) {
+                let (pixels, width, height) = decoded(&png(&figure));
+                let at = |x: u32, y: u32| pixels[(y * width + x) as usize];
+                let edge = (0..width).flat_map(|x| [(x, 0), (x, height - 1)]);
+                let edge = edge.chain((0..height).flat_map(|y| [(0, y), (width - 1, y)]));
+                assert!(edge.into_iter().all(|(x, y)| at(x, y) == Color::WHITE), "{stem} is cut off");
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Marks that run across a panel: shaded spans, hairlines, levels.
+
+use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::lettering::ASIDE;
+use super::marks::Plane;
+use super::series;
+use crate::figures::figure::mark::{Hairline, Level, Mark, Span};
+use crate::figures::figure::style::{Color, Dash};
+
+/// How much of the paper a band covers.
+pub(super) const BAND_OPACITY: f64 = 0.17;
+/// The height of the names of hairlines.
+pub(super) const HAIRLINE_NAMES: f64 = 26.0;
+/// Spans narrower than this on paper are drawn without their ends, which would fill them.
+const NARROW: f64 = 6.0;
+/// The height of a stripe.
+const STRIPE: f64 = 8.0;
+/// Bands thinner than this on paper are not drawn: the line covers them.
+const THIN: f64 = 2.0;
+
+/// Shades the spans.
+pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+    for span in marks.iter().filter_map(Mark::as_span) {
+        let left = plane.x.at(span.from);
+        // A fault of a moment is still seen.
+        let right = plane.x.at(span.to).max(left + 2.0);
+        canvas.rect(Rect { left, right, ..plane.plot }, span.color, 1.0);
+    }
+    let bounded: Vec<&Span> = marks.iter().filter_map(Mark::as_span).filter(|span| span.has_ends).collect();
+    for (index, span) in bounded.iter().enumerate() {
+        for cover in bounded[index + 1..].iter().filter(|cover| cover.color != span.color) {
+            let (left, right) = (plane.x.at(span.from.max(cover.from)), plane.x.at(span.to.min(cover.to)));
+            if right - left >= NARROW {
+                stripe(canvas, Rect { left, right, ..plane.plot }, span.color);
+            }
+        }
+    }
+    for span in bounded {
+        let (left, right) = (plane.x.at(span.from), plane.x.at(span.to));
+        if right - left >= NARROW {
+            let stroke = Stroke::solid(span.color.mixed(Color::INK, 0.3), 2.0);
+            for at in [left, right] {
+                canvas.line(&[(at, plane.plot.top), (at, plane.plot.bottom)], stroke);
+            }
+        }
+    }
+}
+
+/// Shades every other stripe of `rect`: what is covered by another shade is still seen.
+fn stripe(canvas: &Canvas<'_>, rect: Rect, color: Color) {
+    let mut top = rect.top;
+    while top < rect.bottom {
+        let bottom = (top + STRIPE).min(rect.bottom);
+        canvas.rect(Rect { top, bottom, ..rect }, color, 1.0);
+        top += 2.0 * STRIPE;
+    }
+}
+
+/// Writes the names of the spans at the top, each up to where the next begins. Those that begin together stand beside each
+/// other.
+pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+    let spans: Vec<&Span> = marks.iter().filter_map(Mark::as_span).collect();
+    let plot = plane.plot;
+    let mut spans: Vec<&Span> = spans.into_iter().filter(|span| !span.label.is_empty()).collect();
+    spans.sort_by(|a, b| a.from.total_cmp(&b.from));
+    let mut free = f64::NEG_INFINITY;
+    for (index, span) in spans.iter().enumerate() {
+        let begin = plane.x.at(span.from) + 6.0;
+        let left = begin.max(free);
+        let later = spans[index + 1..].iter().map(|next| plane.x.at(next.from));
+        let room = later.filter(|next| *next > begin).fold(plot.right, f64::min) - left - 6.0;
+        let name = ASIDE.fitted(&span.label, room);
+        // The grid would cross the name out.
+        let right = (left + ASIDE.width(&name)).min(plane.x.at(span.to) - 1.0);
+        if !name.is_empty() && right > left {
+            canvas.rect(Rect { left, right, top: plot.top + 4.0, bottom: plot.top + 30.0 }, span.color, 1.0);
+        }
+        if !name.is_empty() {
+            canvas.text(&name, (left, plot.top + 17.0), ASIDE, Align::Left);
+            free = left + ASIDE.width(&name) + 10.0;
+        }
+    }
+}
+
+pub(super) fn paint_hairline(canvas: &Canvas<'_>, plane: Plane<'_>, hairline: &Hairline) {
+    let plot = plane.plot;
+    let ends = if hairline.upright {
+        let at = plane.x.at(hairline.at);
+        [(at, plot.top), (at, plot.bottom)]
+    } else {
+        let at = plane.y.at(hairline.at);
+        [(plot.left, at), (plot.right, at)]
+    };
+    // One of many with names must not be taken for a line of data.
+    let dash = if hairline.label.is_empty() { Dash::Solid } else { Dash::Dotted };
+    canvas.line(&ends, Stroke { color: Color::FAINT, width: 2.0, dash });
+}
+
+/// Writes the names of upright hairlines above the panel, each where the one before leaves room.
+pub(super) fn paint_hairline_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+    let mut free = f64::NEG_INFINITY;
+    for hairline in marks.iter().filter_map(Mark::as_hairline).filter(|hairline| hairline.upright) {
+        let (at, width) = (plane.x.at(hairline.at), ASIDE.width(&hairline.label));
+        if at - width / 2.0 >= free {
+            canvas.text(&hairline.label, (at, plane.plot.top - HAIRLINE_NAMES / 2.0), ASIDE, Align::Center);
+            free = at + width / 2.0 + 8.0;
+        }
+    }
+}
+
+pub(super) fn paint_level(canvas: &Canvas<'_>, plane: Plane<'_>, level: &Level) {
+    let plot = plane.plot;
+    if let Some((low, high)) = level.value.interval {
+        let band = Rect { top: plane.y.at(high), bottom: plane.y.at(low), ..plot };
+        if band.height() > THIN {
+            canvas.rect(band, level.style.color, BAND_OPACITY);
+        }
+    }
+    let at = plane.y.at(level.value.value);
+    let stroke = Stroke { color: level.style.color, width: level.style.width, dash: level.style.dash };
+    canvas.line(&[(plot.left, at), (plot.right, at)], stroke);
+    if let Some(marker) = level.style.marker {
+        series::marker(canvas, marker, (plot.right, at), level.style);
+    }
+}

@@ -1,0 +1,42 @@
+//! Title, subtitle, legend and remarks: everything around the panels.
+
+use super::canvas::{Align, Canvas, Rect, Spot, Stroke};
+use super::layout::{Layout, SAMPLE};
+use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
+use super::series;
+use crate::figures::figure::style::Style;
+use crate::figures::figure::{Figure, Sample};
+
+pub(super) fn paint(canvas: &Canvas<'_>, figure: &Figure, layout: &Layout) {
+    canvas.text(&layout.title.text, layout.title.spot, TITLE, Align::Left);
+    canvas.text(&layout.subtitle.text, layout.subtitle.spot, SUBTITLE, Align::Left);
+    for (key, line) in figure.legend.iter().zip(&layout.legend) {
+        sample(canvas, &key.sample, line.spot);
+        canvas.text(&line.text, (line.spot.0 + SAMPLE, line.spot.1), LABEL, Align::Left);
+    }
+    for note in &layout.notes {
+        canvas.text(&note.text, note.spot, NOTE, Align::Left);
+    }
+}
+
+fn sample(canvas: &Canvas<'_>, sample: &Sample, (x, y): Spot) {
+    let middle = (x + (SAMPLE - 12.0) / 2.0, y);
+    let marker = |style: &Style| {
+        if let Some(marker) = style.marker {
+            series::marker(canvas, marker, middle, *style);
+        }
+    };
+    match sample {
+        Sample::Line(style) => {
+            let stroke = Stroke { color: style.color, width: style.width, dash: style.dash };
+            canvas.line(&[(x, y), (x + SAMPLE - 12.0, y)], stroke);
+            marker(style);
+        }
+        Sample::Marker(style) => marker(style),
+        Sample::Swatch(color) => {
+            let ((x, y), (dx, dy)) = (middle, (17.0, 11.0));
+            let rect = Rect { left: x - dx, top: y - dy, right: x + dx, bottom: y + dy };
+            canvas.rect(rect, *color, 1.0);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Words beside points, where there is room for them.
+//!
+//! A label is put at the first of some places around its point where it covers neither a marker, a line nor
+//! another label; if there is none, it is left out: a missing label is better than an unreadable one.
+
+use super::canvas::{Align, Canvas, Rect, Spot};
+use super::lettering::ASIDE;
+use super::marks::Plane;
+use super::series;
+use crate::figures::figure::mark::{Join, Mark, Point, Series};
+use crate::figures::figure::style::Color;
+
+/// Half the height that a label keeps free.
+const HALF_HEIGHT: f64 = 12.0;
+const WIDEST: f64 = 260.0;
+
+/// A label that has found its place.
+struct Placed {
+    place: Rect,
+    text: String,
+    color: Color,
+}
+
+pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+    for Placed { place, text, color } in placed(plane, marks) {
+        canvas.text(&text, place.center(), ASIDE.of_color(color), Align::Center);
+    }
+}
+
+fn placed(plane: Plane<'_>, marks: &[Mark]) -> Vec<Placed> {
+    let series: Vec<&Series> = marks.iter().filter_map(Mark::as_series).collect();
+    let mut labels = Vec::new();
+    if series.iter().flat_map(|series| series.points.iter().flatten()).all(|point| point.label.is_empty()) {
+        return labels;
+    }
+    let mut taken: Vec<Rect> = series.iter().flat_map(|series| obstacles(plane, series)).collect();
+    for series in series {
+        let gap = series::reach(series.style) + 9.0;
+        for point in series.points.iter().flatten().filter(|point| !point.label.is_empty()) {
+            let text = ASIDE.fitted(&point.label, WIDEST);
+            let places = places(plane.spot(point.x.value, point.y.value), ASIDE.width(&text), gap);
+            let free = |place: &Rect| {
+                plane.plot.contains(*place) && !taken.iter().any(|other| other.overlaps(*place))
+            };
+            if let Some(place) = places.into_iter().find(free) {
+                labels.push(Placed { place, text, color: series.style.color.mixed(Color::BLACK, 0.45) });
+                taken.push(place);
+            }
+        }
+    }
+    labels
+}
+
+/// What no label may cover: markers, whiskers, and the lines between points in short pieces.
+fn obstacles(plane: Plane<'_>, series: &Series) -> Vec<Rect> {
+    let reach = if series.style.marker.is_some() { series::reach(series.style) } else { 2.0 };
+    let points: Vec<&Point> = series.points.iter().flatten().collect();
+    let mut rects: Vec<Rect> = Vec::new();
+    for point in &points {
+        let (x, y) = plane.spot(point.x.value, point.y.value);
+        rects.push(Rect { left: x - reach, top: y - reach, right: x + reach, bottom: y + reach });
+        if let Some((low, high)) = point.x.interval {
+            rects.push(Rect {
+                left: plane.x.at(low),
+                top: y - 3.0,
+                right: plane.x.at(high),
+                bottom: y + 3.0,
+            });
+        }
+        if let Some((low, high)) = point.y.interval {
+            rects.push(Rect {
+                left: x - 3.0,
+                top: plane.y.at(high),
+                right: x + 3.0,
+                bottom: plane.y.at(low),
+            });
+        }
+    }
+    if series.join != Join::None {
+        let spots = series::path(plane, &points, series.join);
+        rects.extend(spots.windows(2).flat_map(|ends| pieces(ends[0], ends[1])));
+    }
+    rects
+}
+
+/// Small squares along a straight line.
+fn pieces(from: Spot, to: Spot) -> impl Iterator<Item = Rect> {
+    let count = ((to.0 - from.0).hypot(to.1 - from.1) / 8.0).ceil() as u32;
+    (0..count).map(move |step| {
+        let share = f64::from(step) / f64::from(count);
+        let (x, y) = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
+        Rect { left: x - 3.0, top: y - 3.0, right: x + 3.0, bottom: y + 3.0 }
+    })
+}
+
+/// The places for a label of this width around a point, the best first.
+fn places((x, y): Spot, width: f64, gap: f64) -> [Rect; 8] {
+    let (aside, across) = (gap + width / 2.0, gap + HALF_HEIGHT);
+    let (near_x, near_y) = (gap * 0.6 + width / 2.0, gap * 0.6 + HALF_HEIGHT);
+    let offsets = [
+        (aside, 0.0),
+        (0.0, -across),
+        (near_x, -near_y),
+        (near_x, near_y),
+        (0.0, across),
+        (-near_x, -near_y),
+        (-aside, 0.0),
+        (-near_x, near_y),
+    ];
+    offsets.map(|(dx, dy)| Rect {
+        left: x + dx - width / 2.0,
+        top: y + dy - HALF_HEIGHT,
+        right: x + dx + width / 2.0,
+        bottom: y + dy + HALF_HEIGHT,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::draw::layout::Layout;
+    use crate::figures::draw::lettering;
+    use crate::figures::draw::projection::Projection;
+    use crate::results::sample::Sample;
+
+    #[test]
+    fn labels_cover_neither_each_other_nor_the_edge() {
+        lettering::register();
+        for sample in [Sample::default(), Sample::five_hundred_cells(), Sample::long_names()] {
+            let figures = crate::figures::charts::figures(&sample.results());
+            let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
+            let (panel, frame) = (&figure.panels[0], Layout::new(figure).frames[0]);
+            let plot = frame.plot;
+            let x = Projection::new(&panel.x, plot.left, plot.right);
+            let y = Projection::new(&panel.y, plot.bottom, plot.top);
+            let labels = placed(Plane { plot, x, y }, &panel.marks);
+            assert!(labels.len() >= 3, "only {} labels", labels.len());
+            for (index, label) in labels.iter().enumerate() {
+                assert!(plot.contains(label.place), "{} leaves the plot", label.text);
+                for other in &labels[index + 1..] {
+                    assert!(!label.place.overlaps(other.place), "{} covers {}", label.text, other.text);
+                }
+            }
+        }
+    }
+}

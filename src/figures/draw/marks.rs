@@ -1,0 +1,68 @@
+//! A panel from back to front: shading, grid, marks, frame, words.
+
+use super::axes;
+use super::canvas::{Align, Canvas, Rect, Spot};
+use super::guides;
+use super::labels;
+use super::layout::{self, Frame};
+use super::lettering::{LABEL, PANEL};
+use super::projection::Projection;
+use super::series;
+use super::tables;
+use crate::figures::figure::Panel;
+use crate::figures::figure::mark::Mark;
+use crate::figures::figure::style::Color;
+
+/// A panel's plot area with its two projections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plane<'a> {
+    pub(super) plot: Rect,
+    pub(super) x: Projection<'a>,
+    pub(super) y: Projection<'a>,
+}
+
+impl Plane<'_> {
+    pub(super) fn spot(self, x: f64, y: f64) -> Spot {
+        (self.x.at(x), self.y.at(y))
+    }
+}
+
+pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
+    let plot = frame.plot;
+    let x = Projection::new(&panel.x, plot.left, plot.right);
+    let y = Projection::new(&panel.y, plot.bottom, plot.top);
+    let plane = Plane { plot, x, y };
+    guides::paint_spans(canvas, plane, &panel.marks);
+    axes::paint_grid(canvas, plot, x, y);
+    guides::paint_span_names(canvas, plane, &panel.marks);
+    axes::paint_axes(canvas, frame, x, y);
+    for mark in &panel.marks {
+        match mark {
+            Mark::Span(_) => {}
+            Mark::Hairline(hairline) => guides::paint_hairline(canvas, plane, hairline),
+            Mark::Series(series) => series::paint(canvas, plane, series),
+            Mark::Level(level) => guides::paint_level(canvas, plane, level),
+            Mark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
+            Mark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
+            Mark::Remark(words) => {
+                let words = LABEL.of_color(Color::FAINT).fitted(words, plot.width());
+                canvas.text(&words, plot.center(), LABEL.of_color(Color::FAINT), Align::Center);
+            }
+        }
+    }
+    labels::paint(canvas, plane, &panel.marks);
+    guides::paint_hairline_names(canvas, plane, &panel.marks);
+    paint_title(canvas, panel, plot);
+}
+
+fn paint_title(canvas: &Canvas<'_>, panel: &Panel, plot: Rect) {
+    let y = plot.top - 24.0 - layout::hairline_names(panel);
+    let mut left = plot.left;
+    if let Some((style, marker)) = panel.badge.and_then(|style| Some((style, style.marker?))) {
+        let reach = series::reach(style);
+        series::marker(canvas, marker, (left + reach, y), style);
+        left += 2.0 * reach + 10.0;
+    }
+    let title = PANEL.fitted(&panel.title, plot.right + 8.0 - left);
+    canvas.text(&title, (left, y), PANEL, Align::Left);
+}

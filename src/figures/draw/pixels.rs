@@ -1,0 +1,159 @@
+//! Paper of pixels: the only place that names plotters' drawing.
+//!
+//! Everything is drawn at a multiple of the final size that is then averaged down.
+
+use plotters::backend::BitMapBackend;
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
+use plotters::element::{Polygon, Text};
+use plotters::style::{Color as _, FontTransform, RGBColor};
+
+use super::canvas::{Align, Spot, Stroke, around, pattern};
+use super::lettering::Lettering;
+use crate::figures::figure::style::Color;
+
+/// How many drawn pixels make one finished pixel, each way.
+pub(super) const OVERSAMPLING: u32 = 3;
+const SCALE: f64 = OVERSAMPLING as f64;
+
+/// White pixels for a finished image of this size.
+pub(super) fn blank(width: u32, height: u32) -> Vec<u8> {
+    vec![255; (width * height * OVERSAMPLING * OVERSAMPLING * 3) as usize]
+}
+
+/// Paper of pixels.
+pub(super) struct Pixels<'a> {
+    area: DrawingArea<BitMapBackend<'a>, Shift>,
+}
+
+impl<'a> Pixels<'a> {
+    pub(super) fn new(pixels: &'a mut [u8], width: u32, height: u32) -> Self {
+        let size = (width * OVERSAMPLING, height * OVERSAMPLING);
+        Self { area: BitMapBackend::with_buffer(pixels, size).into_drawing_area() }
+    }
+
+    /// Fills the polygon with `opacity` from 0 to 1.
+    pub(super) fn polygon(&self, corners: impl IntoIterator<Item = Spot>, color: Color, opacity: f64) {
+        let corners: Vec<_> = corners.into_iter().map(device).collect();
+        let polygon = Polygon::new(corners, rgb(color).mix(opacity));
+        self.area.draw(&polygon).expect("drawing into memory can't fail");
+    }
+
+    /// Draws a line through all spots.
+    pub(super) fn line(&self, spots: &[Spot], stroke: Stroke) {
+        match pattern(stroke.dash) {
+            [] => self.solid(spots, stroke),
+            pattern => dashes(spots, pattern, stroke.width).iter().for_each(|dash| self.solid(dash, stroke)),
+        }
+    }
+
+    fn solid(&self, spots: &[Spot], stroke: Stroke) {
+        // The rasterizer fills the pixels at both edges of a polygon, one more than its width.
+        let half = (stroke.width - 1.0 / SCALE) / 2.0;
+        for ends in spots.windows(2) {
+            let (dx, dy) = (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1);
+            let length = dx.hypot(dy);
+            if length < 1e-9 {
+                continue;
+            }
+            let (nx, ny) = (-dy / length * half, dx / length * half);
+            let [(ax, ay), (bx, by)] = [ends[0], ends[1]];
+            self.polygon(
+                [(ax + nx, ay + ny), (bx + nx, by + ny), (bx - nx, by - ny), (ax - nx, ay - ny)],
+                stroke.color,
+                1.0,
+            );
+        }
+        for corner in spots.windows(3).filter(|corner| bends(corner)) {
+            self.polygon(around(corner[1], half, 8, 0.0), stroke.color, 1.0);
+        }
+    }
+
+    /// Writes `text` on the base line through `spot`.
+    pub(super) fn text(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
+        let left = x - shift(align, lettering.width(text));
+        self.put(text, (left, base), lettering, FontTransform::None);
+    }
+
+    /// Writes `text` upwards, its middle at `spot`.
+    pub(super) fn text_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
+        let start = y + lettering.width(text) / 2.0;
+        self.put(text, (base, start), lettering, FontTransform::Rotate270);
+    }
+
+    /// Writes `text` from `start` on its base line.
+    fn put(&self, text: &str, start: Spot, lettering: Lettering, turn: FontTransform) {
+        let size = lettering.device_size();
+        // Plotters puts the base line half a text size below the spot of the text.
+        let half = (size / 2.0) as i32;
+        let (x, y) = device(start);
+        let spot = if matches!(turn, FontTransform::None) { (x, y - half) } else { (x - half, y) };
+        let style = lettering.font().transform(turn).color(&rgb(lettering.color));
+        self.area.draw(&Text::new(text, spot, style)).expect("the font is registered");
+    }
+}
+
+fn shift(align: Align, width: f64) -> f64 {
+    match align {
+        Align::Left => 0.0,
+        Align::Center => width / 2.0,
+        Align::Right => width,
+    }
+}
+
+fn device((x, y): Spot) -> (i32, i32) {
+    ((x * SCALE).round() as i32, (y * SCALE).round() as i32)
+}
+
+fn rgb(color: Color) -> RGBColor {
+    RGBColor(color.0, color.1, color.2)
+}
+
+/// Whether a line turns so much at the middle spot that its corner shows.
+fn bends(corner: &[Spot]) -> bool {
+    let angle = |a: Spot, b: Spot| (b.1 - a.1).atan2(b.0 - a.0);
+    let turn = (angle(corner[0], corner[1]) - angle(corner[1], corner[2])).abs();
+    turn > 0.3 && turn < std::f64::consts::TAU - 0.3
+}
+
+/// The pieces of the line through `spots` that the pattern leaves visible.
+fn dashes(spots: &[Spot], pattern: &[f64], unit: f64) -> Vec<Vec<Spot>> {
+    let mut pieces = Vec::new();
+    let (mut phase, mut left) = (0, pattern[0] * unit);
+    let mut piece: Vec<Spot> = spots.first().copied().into_iter().collect();
+    for ends in spots.windows(2) {
+        let (from, to) = (ends[0], ends[1]);
+        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        let mut walked = 0.0;
+        while length - walked > left {
+            walked += left;
+            let share = walked / length;
+            let here = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
+            piece.push(here);
+            if phase % 2 == 0 {
+                pieces.push(std::mem::take(&mut piece));
+            }
+            piece = vec![here];
+            phase = (phase + 1) % pattern.len();
+            left = pattern[phase] * unit;
+        }
+        left -= length - walked;
+        piece.push(to);
+    }
+    if phase % 2 == 0 {
+        pieces.push(piece);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_around_corners() {
+        let spots = [(0.0, 0.0), (3.0, 0.0), (3.0, 3.0)];
+        let pieces = dashes(&spots, &[4.0, 1.0], 1.0);
+        assert_eq!(pieces, [vec![(0.0, 0.0), (3.0, 0.0), (3.0, 1.0)], vec![(3.0, 2.0), (3.0, 3.0)]]);
+    }
+}

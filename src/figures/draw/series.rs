@@ -1,0 +1,133 @@
+//! Points with bands, lines, whiskers and markers.
+
+use super::canvas::{Canvas, Spot, Stroke, around};
+use super::guides::BAND_OPACITY;
+use super::marks::Plane;
+use crate::figures::figure::mark::{Join, Point, Series, Spread};
+use crate::figures::figure::style::{Color, Marker, Style};
+
+/// Half the length of the bar at the end of a whisker.
+const CAP: f64 = 5.0;
+/// Series with thinner lines than this are crowds.
+const CROWD: f64 = 2.0;
+
+pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, series: &Series) {
+    let style = series.style;
+    for run in runs(&series.points) {
+        match series.spread {
+            Spread::Band if run.len() > 1 => band(canvas, plane, &run, style.color),
+            _ => run.iter().for_each(|point| whiskers(canvas, plane, point, style)),
+        }
+        let stroke = Stroke { color: style.color, width: style.width, dash: style.dash };
+        canvas.line(&path(plane, &run, series.join), stroke);
+    }
+    if let Some(shape) = style.marker {
+        for point in series.points.iter().flatten() {
+            marker(canvas, shape, plane.spot(point.x.value, point.y.value), style);
+        }
+    }
+}
+
+/// The stretches of points without a gap.
+fn runs(points: &[Option<Point>]) -> Vec<Vec<&Point>> {
+    points
+        .split(Option::is_none)
+        .map(|run| run.iter().flatten().collect::<Vec<_>>())
+        .filter(|run| !run.is_empty())
+        .collect()
+}
+
+pub(super) fn path(plane: Plane<'_>, run: &[&Point], join: Join) -> Vec<Spot> {
+    let spots = run.iter().map(|point| plane.spot(point.x.value, point.y.value));
+    match join {
+        Join::None => Vec::new(),
+        Join::Straight => spots.collect(),
+        Join::Step => {
+            let mut path: Vec<Spot> = Vec::new();
+            for spot in spots {
+                if let Some(last) = path.last().copied() {
+                    path.push((spot.0, last.1));
+                }
+                path.push(spot);
+            }
+            path
+        }
+    }
+}
+
+/// Shades between the ends of the vertical intervals; a point without one narrows the band to the line.
+fn band(canvas: &Canvas<'_>, plane: Plane<'_>, run: &[&Point], color: Color) {
+    if run.iter().all(|point| point.y.interval.is_none()) {
+        return;
+    }
+    let ends = |point: &&Point| point.y.interval.unwrap_or((point.y.value, point.y.value));
+    let upper = run.iter().map(|point| plane.spot(point.x.value, ends(point).1));
+    let lower = run.iter().rev().map(|point| plane.spot(point.x.value, ends(point).0));
+    canvas.polygon(upper.chain(lower), color, BAND_OPACITY);
+}
+
+fn whiskers(canvas: &Canvas<'_>, plane: Plane<'_>, point: &Point, style: Style) {
+    // Small markers stand in crowds, where whiskers must not cover everything.
+    let crowd = style.width < CROWD;
+    let color = if crowd { style.color.mixed(Color::WHITE, 0.5) } else { style.color };
+    let stroke = Stroke::solid(color, if crowd { 1.0 } else { 2.0 });
+    let cap = if crowd { 0.0 } else { CAP };
+    let (x, y) = plane.spot(point.x.value, point.y.value);
+    if let Some((low, high)) = point.x.interval {
+        let (low, high) = (plane.x.at(low), plane.x.at(high));
+        canvas.line(&[(low, y), (high, y)], stroke);
+        for end in [low, high] {
+            canvas.line(&[(end, y - cap), (end, y + cap)], stroke);
+        }
+    }
+    if let Some((low, high)) = point.y.interval {
+        let (low, high) = (plane.y.at(low), plane.y.at(high));
+        canvas.line(&[(x, low), (x, high)], stroke);
+        for end in [low, high] {
+            canvas.line(&[(x - cap, end), (x + cap, end)], stroke);
+        }
+    }
+}
+
+/// How far a marker reaches from its middle.
+pub(super) fn reach(style: Style) -> f64 {
+    2.0 * style.width + 1.5
+}
+
+/// Draws a marker with a white edge, so that markers in a crowd stay apart.
+pub(super) fn marker(canvas: &Canvas<'_>, shape: Marker, spot: Spot, style: Style) {
+    let radius = reach(style);
+    if shape == Marker::Ring {
+        let circle: Vec<Spot> = around(spot, radius * 1.7, 40, 0.0).collect();
+        let closed: Vec<Spot> = circle.iter().chain(circle.first()).copied().collect();
+        canvas.line(&closed, Stroke::solid(style.color, style.width));
+        return;
+    }
+    if shape == Marker::Circle {
+        canvas.disc(spot, radius * 1.25, Color::WHITE);
+        canvas.disc(spot, radius, style.color);
+        return;
+    }
+    canvas.polygon(outline(shape, spot, radius * 1.25), Color::WHITE, 1.0);
+    canvas.polygon(outline(shape, spot, radius), style.color, 1.0);
+}
+
+/// The corners of a marker. The factors make all shapes about equally large.
+fn outline(shape: Marker, spot: Spot, radius: f64) -> Vec<Spot> {
+    let regular = |corners, turn, factor: f64| around(spot, radius * factor, corners, turn).collect();
+    match shape {
+        Marker::Circle | Marker::Ring => regular(32, 0.0, 1.0),
+        Marker::Square => regular(4, 0.125, 1.25),
+        Marker::Diamond => regular(4, 0.0, 1.35),
+        Marker::Triangle => regular(3, 0.0, 1.4),
+        Marker::Wedge => regular(3, 0.5, 1.4),
+        Marker::Pentagon => regular(5, 0.0, 1.15),
+        Marker::Plus => {
+            let (long, thin) = (radius * 1.25, radius * 0.45);
+            let arm =
+                [(-thin, -long), (thin, -long), (thin, -thin), (long, -thin), (long, thin), (thin, thin)];
+            let mirrored = arm.map(|(x, y)| (-x, -y));
+            arm.into_iter().chain(mirrored).map(|(x, y)| (spot.0 + x, spot.1 + y)).collect()
+        }
+    }
+}

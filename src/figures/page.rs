@@ -1,0 +1,215 @@
+//! A results folder as one HTML page that loads nothing: the question, the answer, tables, charts, and what made them.
+
+mod answer;
+mod tables;
+mod thresholds;
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::charts;
+use super::draw;
+use super::markup::escaped;
+use crate::answers::compare::{Comparison, Request, compare};
+use crate::job::manifest::{Manifest, WarmupEntry};
+use crate::results::observed::{FolderError, Observed, QuestionError};
+use crate::results::{Results, missing_details, setup};
+
+/// The page's name in a results folder.
+pub const NAME: &str = "report.html";
+
+/// A page may load nothing at all: browsers hold it to that.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The folder can't be asked.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A chart is asked for that can't be drawn.
+    #[error(transparent)]
+    Request(#[from] QuestionError),
+    /// The page can't be written.
+    #[error("can't write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// What a page is made of.
+struct Subject {
+    results: Results,
+    /// Nothing where no two cells or no two replications can be compared; then why.
+    comparison: Result<Comparison, String>,
+    /// The text of `experiment.toml`.
+    experiment: Option<String>,
+    /// What keeps the page from being whole.
+    gaps: Vec<String>,
+}
+
+/// Writes the page of the folder `dir` to the file `out`.
+///
+/// # Errors
+/// If the folder can't be read, is unfinished or of another version, or the page can't be written.
+pub fn write(dir: &Path, out: &Path) -> Result<(), PageError> {
+    let html = html(dir)?;
+    // Under another name first, so that a page is never seen half-written.
+    let draft = out.with_added_extension("tmp");
+    let failed = |source| PageError::Write { path: out.to_owned(), source };
+    fs::write(&draft, html).and_then(|()| fs::rename(&draft, out)).map_err(failed)
+}
+
+/// The page of the folder `dir`.
+///
+/// # Errors
+/// If the folder can't be read, is unfinished or of another version, or asks for a chart that can't be drawn.
+pub fn html(dir: &Path) -> Result<String, PageError> {
+    Ok(Subject::read(dir)?.html())
+}
+
+impl Subject {
+    fn read(dir: &Path) -> Result<Self, PageError> {
+        let observed = Observed::read(dir)?;
+        let read = || {
+            let results = Results::read(dir)?;
+            Ok((results, setup::text_if_there(&dir.join("experiment.toml"))?))
+        };
+        let (results, experiment) = read().map_err(FolderError::Results)?;
+        charts::check_requests(dir, &results)?;
+        let mut gaps: Vec<String> = missing_details(dir)
+            .map(|name| format!("{name} is not there: what it shows is missing."))
+            .collect();
+        if experiment.is_none() {
+            gaps.push("experiment.toml is not there: question and setup are missing.".to_owned());
+        }
+        if results.manifest.is_none() {
+            gaps.push(
+                "manifest.json is not there: which version made these results is not known.".to_owned(),
+            );
+        }
+        gaps.extend(
+            Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
+        );
+        let comparison = compare(&observed, &Request::default()).map_err(|error| error.to_string());
+        if let Ok(comparison) = &comparison {
+            gaps.extend(comparison.notes.iter().cloned());
+        }
+        Ok(Self { results, comparison, experiment, gaps })
+    }
+
+    fn html(&self) -> String {
+        let name = escaped(match self.results.setup.name.as_str() {
+            "" => "zonesim",
+            name => name,
+        });
+        let mut page = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{name}: zonesim report</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{name}</h1>\n",
+            include_str!("page/style.css")
+        );
+        let description = self.results.setup.description.trim();
+        if !description.is_empty() {
+            page += &format!("<p class=\"question\">{}</p>\n", escaped(description));
+        }
+        let sections = [
+            ("answer", "Answer", Some(answer::html(self))),
+            ("thresholds", "Thresholds", thresholds::html(&self.results)),
+            ("summary", "Summary", Some(tables::summary(self))),
+            ("comparison", "Comparison", Some(tables::comparison(self))),
+            ("charts", "Charts", Some(self.charts())),
+            ("experiment", "Experiment", Some(self.provenance())),
+        ];
+        let sections = sections
+            .into_iter()
+            .filter_map(|(id, title, content)| Some((id, title, content?)))
+            .collect::<Vec<_>>();
+        page += "<nav>";
+        for (id, title, _) in &sections {
+            page += &format!("<a href=\"#{id}\">{title}</a>");
+        }
+        page += "</nav>\n</header>\n<main>\n";
+        for (id, title, content) in sections {
+            write!(page, "<section id=\"{id}\">\n<h2>{title}</h2>\n{content}</section>\n").expect("memory");
+        }
+        page + "</main>\n</body>\n</html>\n"
+    }
+
+    /// How long the warm-up is, and who says so.
+    fn warmup(&self) -> String {
+        let entry = self.results.manifest.as_ref().and_then(|manifest| manifest.get("warmup"));
+        match entry.and_then(|entry| WarmupEntry::deserialize(entry).ok()) {
+            Some(found) => found.text(),
+            None => self
+                .results
+                .setup
+                .simulation
+                .warmup
+                .map_or("as the experiment says".to_owned(), |length| length.to_string()),
+        }
+    }
+
+    fn charts(&self) -> String {
+        let mut text = String::new();
+        for (_, figure) in charts::figures(&self.results) {
+            let (title, svg) = (escaped(&figure.title), draw::svg_under_caption(&figure));
+            text += &format!("<figure>\n<figcaption>{title}</figcaption>\n{svg}</figure>\n");
+        }
+        if text.is_empty() { "<p>Nothing to draw.</p>\n".to_owned() } else { text }
+    }
+
+    fn provenance(&self) -> String {
+        let entry = |key: &str| match self.results.manifest.as_ref().and_then(|manifest| manifest.get(key)) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => "not known".to_owned(),
+        };
+        let mut text = String::from("<dl>\n");
+        for (term, value) in [
+            ("zonesim", entry("zonesim")),
+            ("experiment hash", entry("experiment_hash")),
+            ("seed", entry("seed")),
+            ("replications", replications(&self.results)),
+            ("warm-up", self.warmup()),
+            ("cells", self.results.cells.len().to_string()),
+            ("runs", self.results.runs.len().to_string()),
+            ("connections", entry("connections")),
+            ("events", entry("events")),
+        ] {
+            text += &format!("<dt>{term}</dt><dd>{}</dd>\n", escaped(&value));
+        }
+        text += "</dl>\n";
+        for gap in &self.gaps {
+            text += &format!("<p class=\"note\">{}</p>\n", escaped(gap));
+        }
+        if let Some(experiment) = &self.experiment {
+            text += &format!(
+                "<details>\n<summary>The experiment file, as run</summary>\n<pre>{}</pre>\n</details>\n",
+                escaped(experiment)
+            );
+        }
+        text
+    }
+}
+
+/// How many replications cells have.
+fn replications(results: &Results) -> String {
+    let counts = results.cells.iter().map(|cell| cell.replications);
+    match (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0)) {
+        (fewest, most) if fewest == most => most.to_string(),
+        (fewest, most) => format!("{fewest} to {most}, until cells were known well enough"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! The answer of a page: what is best, and what each arm changes against the baseline.
+
+use super::Subject;
+use super::tables::{interval, note, verdict};
+use crate::answers::compare::{Comparison, MetricRows};
+use crate::figures::charts::spread;
+use crate::figures::markup::escaped;
+use crate::figures::wording::{cells_text, signed};
+
+/// What an answer speaks of: the metric, what it is called, and what its lowest value is called.
+const TOPICS: [(&str, &str, &str); 3] = [
+    ("failure_ratio", "failed connections", "Fewest failed connections"),
+    ("cross_zone_usd_per_month", "cross-zone cost a month", "lowest cross-zone cost a month"),
+    ("request_p99_ms", "request p99 (ms)", "lowest request p99 (ms)"),
+];
+/// The most policies of an arm, and the most lines of all.
+const MOST: (usize, usize) = (4, 16);
+/// The most names in a sentence.
+const MOST_NAMES: usize = 3;
+
+pub(super) fn html(subject: &Subject) -> String {
+    let comparison = match &subject.comparison {
+        Ok(comparison) => comparison,
+        Err(reason) => {
+            return format!("<div class=\"answer\">\n<p>No verdict: {}.</p>\n</div>\n", escaped(reason));
+        }
+    };
+    let Some(block) = block(comparison) else {
+        return "<div class=\"answer\">\n<p>No verdict: there are no cells to compare.</p>\n</div>\n"
+            .to_owned();
+    };
+    let metric = |name: &str| comparison.metrics.iter().find(|metric| metric.name == name);
+    let topics: Vec<(&MetricRows, &str, &str)> =
+        TOPICS.into_iter().filter_map(|(name, title, best)| Some((metric(name)?, title, best))).collect();
+    let best: Vec<String> = topics
+        .iter()
+        .filter_map(|(metric, _, words)| best(subject, comparison, metric, words, block))
+        .collect();
+    let mut text = format!("<div class=\"answer\">\n<p>{}.</p>\n", best.join("; "));
+    let (lines, all) = lines(comparison, block, subject);
+    if lines.is_empty() {
+        return text + "<p>There is nothing to compare it with.</p>\n</div>\n";
+    }
+    text += &format!("<p>Against {}:</p>\n<ul>\n", escaped(&cells_text(&subject.results, &[block])));
+    for policy in &lines {
+        let clauses: Vec<String> =
+            topics.iter().filter_map(|(metric, title, _)| clause(metric, title, *policy)).collect();
+        let name = escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
+        text += &format!("<li><strong>{name}</strong>: {}</li>\n", clauses.join("; "));
+    }
+    text += "</ul>\n</div>\n";
+    if lines.len() < all {
+        text +=
+            &note(&format!("{} of {all} policies stand here; the comparison below has more.", lines.len()));
+    }
+    text
+}
+
+/// The baseline's cell that the answer is about: the middle one, where shared axes give it several.
+fn block(comparison: &Comparison) -> Option<usize> {
+    let mut cells: Vec<usize> = comparison.policies.iter().map(|policy| policy.baseline).collect();
+    cells.sort_unstable();
+    cells.dedup();
+    spread(cells, 1).first().copied()
+}
+
+/// Who has the lowest value of `metric`, and who may be as good.
+fn best(
+    subject: &Subject,
+    comparison: &Comparison,
+    metric: &MetricRows,
+    words: &str,
+    block: usize,
+) -> Option<String> {
+    let best = metric.best.iter().find(|best| best.baseline == block)?;
+    let name = |policy: &usize| escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
+    let value = metric.rows[best.policy].value.map(|value| format!(" ({})", metric.gauge.unit.text(value)));
+    let mut text = format!("{words}: <strong>{}</strong>{}", name(&best.policy), value.unwrap_or_default());
+    if !best.rivals.is_empty() {
+        let names: Vec<String> = best.rivals.iter().take(MOST_NAMES).map(name).collect();
+        text += &format!(", not told apart from it: {}", names.join(", "));
+        if best.rivals.len() > MOST_NAMES {
+            text += &format!(" and {} more", best.rivals.len() - MOST_NAMES);
+        }
+    }
+    Some(text)
+}
+
+/// The policies that get a line, some of every arm, and how many there are.
+fn lines(comparison: &Comparison, block: usize, subject: &Subject) -> (Vec<usize>, usize) {
+    let policies = &comparison.policies;
+    let others: Vec<usize> = (0..policies.len())
+        .filter(|at| policies[*at].baseline == block && !policies[*at].is_baseline())
+        .collect();
+    let arm = |at: &usize| subject.results.cells[policies[*at].cells[0]].arm;
+    let of_arms = others.chunk_by(|a, b| arm(a) == arm(b));
+    let lines: Vec<usize> = of_arms.flat_map(|of_arm| spread(of_arm.to_vec(), MOST.0)).collect();
+    (spread(lines, MOST.1), others.len())
+}
+
+/// What a policy changes in one metric.
+fn clause(metric: &MetricRows, title: &str, policy: usize) -> Option<String> {
+    let row = metric.rows.get(policy)?;
+    let unit = metric.gauge.unit;
+    let size = row.effect.as_ref().map(|effect| {
+        format!(", {} ({})", signed(unit, effect.difference), interval(unit, effect.corrected_ends))
+    });
+    Some(format!("{title} {}{}", verdict(row), size.unwrap_or_default()))
+}

@@ -1,0 +1,173 @@
+//! The tables of a page: every cell, and every comparison.
+
+use super::Subject;
+use crate::answers::compare::{FAMILY_ERROR, MetricRows, Policy, Row, Verdict};
+use crate::figures::charts::spread;
+use crate::figures::markup::escaped;
+use crate::figures::wording::{cells_text, count_text, p_text, signed};
+use crate::metrics::Metric;
+use crate::metrics::gauge::{Gauge, Good, HEADLINES};
+use crate::metrics::unit::Unit;
+use crate::results::Results;
+use crate::results::rows::Summary;
+
+/// The most rows of a table: more are for a program to read.
+const MOST_ROWS: usize = 60;
+
+/// A table with a scroll bar of its own.
+pub(super) struct HtmlTable {
+    text: String,
+}
+
+impl HtmlTable {
+    pub(super) fn new(header: &[&str]) -> Self {
+        // Long names may break after their words.
+        let name = |name: &&str| format!("<th scope=\"col\">{}</th>", escaped(name).replace('_', "_<wbr>"));
+        let header: String = header.iter().map(name).collect();
+        Self { text: format!("<div class=\"scroll\"><table>\n<thead><tr>{header}</tr></thead>\n<tbody>\n") }
+    }
+
+    /// A row: its name, its numbers, and its words.
+    pub(super) fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
+        self.text += &format!("<tr><th scope=\"row\">{}</th>", escaped(name));
+        for number in numbers {
+            self.text += &format!("<td class=\"number\">{}</td>", escaped(number));
+        }
+        if let Some(words) = words {
+            self.text += &format!("<td>{words}</td>");
+        }
+        self.text += "</tr>\n";
+    }
+
+    pub(super) fn end(self) -> String {
+        self.text + "</tbody>\n</table></div>\n"
+    }
+}
+
+/// Every cell with its headline metrics; consecutive cells of an arm with the same values share a row.
+pub(super) fn summary(subject: &Subject) -> String {
+    let results = &subject.results;
+    let metrics: Vec<&str> =
+        HEADLINES.into_iter().filter(|name| results.metrics.iter().any(|metric| metric == name)).collect();
+    let mut rows: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+    for (position, cell) in results.cells.iter().enumerate() {
+        let values: Vec<String> = metrics
+            .iter()
+            .map(|metric| mean(Gauge::of(metric).unit, results.summary(cell.number, metric)))
+            .collect();
+        match rows.last_mut() {
+            Some((cells, same)) if results.cells[cells[0]].arm == cell.arm && *same == values => {
+                cells.push(position);
+            }
+            _ => rows.push((vec![position], values)),
+        }
+    }
+    let header: Vec<&str> = ["cell"].into_iter().chain(metrics).collect();
+    let mut table = HtmlTable::new(&header);
+    let all = rows.len();
+    for (cells, values) in spread(rows, MOST_ROWS) {
+        table.row(&cells_text(results, &cells), &values, None);
+    }
+    format!("{}{}{}", table.end(), note(&interval_note(results)), left_out(all, "summary.csv has all"))
+}
+
+fn mean(unit: Unit, row: Option<&Summary>) -> String {
+    let Some((row, mean)) = row.and_then(|row| Some((row, row.mean?))) else { return "missing".to_owned() };
+    match row.ci_low.zip(row.ci_high) {
+        Some((low, high)) => format!("{} ({} to {})", unit.text(mean), unit.text(low), unit.text(high)),
+        None => unit.text(mean),
+    }
+}
+
+fn interval_note(results: &Results) -> String {
+    match results.summary.values().find_map(|row| row.ci_low.and(row.confidence)) {
+        Some(level) => format!(
+            "Means over replications, in parentheses their {} confidence intervals.",
+            Unit::Percent.text(level)
+        ),
+        None => "Single values: one replication has no interval.".to_owned(),
+    }
+}
+
+/// For each metric, how much each policy differs from the baseline.
+pub(super) fn comparison(subject: &Subject) -> String {
+    let comparison = match &subject.comparison {
+        Ok(comparison) => comparison,
+        Err(reason) => return note(&format!("Nothing is compared: {reason}.")),
+    };
+    let mut text = note(&format!(
+        "Cells against those of {}, paired by replication. Intervals and p are corrected for all {} differences: together \
+         the verdicts are right with {} confidence.",
+        subject.results.arms[comparison.baseline.arm],
+        comparison.tests,
+        Unit::Percent.text(1.0 - FAMILY_ERROR)
+    ));
+    for metric in &comparison.metrics {
+        let definition = Metric::find(&metric.name).map_or("", |known| known.definition);
+        let good = if metric.gauge.good == Good::Low { " Low is good." } else { "" };
+        text += &format!("<h3>{}</h3>\n", escaped(&metric.name));
+        let first = definition.chars().next().map(|letter| letter.to_uppercase().to_string());
+        let rest = definition.get(first.as_ref().map_or(0, String::len)..).unwrap_or_default();
+        text += &note(&format!("{}{rest}.{good}", first.unwrap_or_default()));
+        let mut table =
+            HtmlTable::new(&["cell", "value", "difference", "corrected interval", "p", "verdict"]);
+        let rows: Vec<(&Policy, &Row)> = comparison.policies.iter().zip(&metric.rows).collect();
+        for (policy, row) in spread(rows, MOST_ROWS) {
+            let name = cells_text(&subject.results, &policy.cells);
+            table.row(&name, &numbers(metric, row), Some(verdict_at_length(row)));
+        }
+        text += &table.end();
+        text += &left_out(metric.rows.len(), "zonesim compare shows all");
+    }
+    text
+}
+
+fn numbers(metric: &MetricRows, row: &Row) -> [String; 4] {
+    let unit = metric.gauge.unit;
+    let value = row.value.map_or_else(|| "missing".to_owned(), |value| unit.text(value));
+    let Some(effect) = &row.effect else { return [value, String::new(), String::new(), String::new()] };
+    [
+        value,
+        signed(unit, effect.difference),
+        interval(unit, effect.corrected_ends),
+        p_text(effect.corrected_p),
+    ]
+}
+
+/// An interval of differences.
+pub(super) fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
+    format!("{} to {}", signed(unit, low), signed(unit, high))
+}
+
+/// A verdict in words, which colour only repeats.
+pub(super) fn verdict(row: &Row) -> String {
+    let words = row.verdict.words();
+    match row.verdict {
+        Verdict::Better => format!("<span class=\"better\">{words}</span>"),
+        Verdict::Worse => format!("<span class=\"worse\">{words}</span>"),
+        _ => words.to_owned(),
+    }
+}
+
+/// The same, with what would make a verdict of none.
+fn verdict_at_length(row: &Row) -> String {
+    let words = verdict(row);
+    match row.verdict {
+        Verdict::NotShown => match row.effect.as_ref().and_then(|effect| effect.more_replications) {
+            Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
+            None => words,
+        },
+        _ => words,
+    }
+}
+
+pub(super) fn note(text: &str) -> String {
+    format!("<p class=\"note\">{}</p>\n", escaped(text))
+}
+
+fn left_out(rows: usize, elsewhere: &str) -> String {
+    if rows <= MOST_ROWS {
+        return String::new();
+    }
+    note(&format!("Shown are {MOST_ROWS} of {rows} rows, spread evenly; {elsewhere}."))
+}

@@ -1,0 +1,55 @@
+//! Numbers and names of cells as people write them, in the terminal and on a page.
+
+use crate::metrics::unit::Unit;
+use crate::results::{Cell, Results};
+
+/// `value` with its sign; a difference of percentages is in points.
+pub fn signed(unit: Unit, value: f64) -> String {
+    let text = unit.text(value);
+    let text = if unit == Unit::Percent { text.replace(" %", " pp") } else { text };
+    if value > 0.0 { format!("+{text}") } else { text }
+}
+
+/// A p-value.
+pub fn p_text(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+/// A count, or that it is more than anybody wants.
+pub fn count_text(count: u64) -> String {
+    if count > 100_000 { "more than 100000".to_owned() } else { count.to_string() }
+}
+
+/// The cells at these positions in few words: `spill 0.3 … 0.5`, with arms and axis values.
+pub fn cells_text(results: &Results, cells: &[usize]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for run in cells.chunk_by(|a, b| b - a == 1 && results.cells[*a].arm == results.cells[*b].arm) {
+        let (first, last) = (&results.cells[run[0]], &results.cells[run[run.len() - 1]]);
+        let arm = &results.arms[first.arm];
+        let values = values_text(first);
+        parts.push(match run.len() {
+            1 => format!("{arm} {values}").trim_end().to_owned(),
+            count => format!("{arm} {values} … {} ({count} cells)", values_text(last)),
+        });
+    }
+    parts.join(", ")
+}
+
+fn values_text(cell: &Cell) -> String {
+    let values: Vec<&str> =
+        cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
+    values.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_have_a_sign_and_percentages_differ_by_points() {
+        assert_eq!(signed(Unit::Percent, 0.015), "+1.5 pp");
+        assert_eq!(signed(Unit::Usd, -2.0), "−$2");
+        assert_eq!(signed(Unit::Number, 0.0), "0");
+        assert_eq!((p_text(0.000_2), p_text(0.05)), ("<0.001".to_owned(), "0.050".to_owned()));
+    }
+}

@@ -1,0 +1,216 @@
+//! Which runs a job has: all of them from the beginning, or of each cell as many as its precision takes.
+//!
+//! A cell that is run for a precision gets its replications in batches. What follows a batch is decided when all of it
+//! is finished, from its values in the order of replications, so that neither the number of threads nor an interruption
+//! changes how many there will be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::runner::{RunId, all_runs};
+use super::shard::{Shard, cells_of};
+use crate::experiment::Experiment;
+use crate::experiment::Precision;
+use crate::metrics::Run;
+use crate::sim::outcome::Outcome;
+use crate::stats::{Look, Observation, SequentialRule, Width};
+
+/// The runs of a job.
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    runs: BTreeSet<RunId>,
+    precision: Option<Precision>,
+    /// By cell; none without a precision.
+    sequences: BTreeMap<usize, Sequence>,
+}
+
+/// The replications of a cell that is run for a precision.
+#[derive(Clone, Debug, Default)]
+struct Sequence {
+    /// What those that are finished say.
+    found: BTreeMap<u32, Option<Observation>>,
+    planned: u32,
+    end: Option<End>,
+}
+
+/// Why a cell gets no more replications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It has reached its precision.
+    Reached,
+    /// It has had as many as it may have.
+    Exhausted,
+    /// No replication has a value of the metric.
+    Valueless,
+}
+
+/// How far a cell is that is run for a precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// The cell's number.
+    pub cell: usize,
+    /// Its replications so far, those that are planned included.
+    pub replications: u32,
+    /// How many it is expected to have in the end.
+    pub expected: u32,
+    /// How wide its interval is, as of the replications that are finished without a gap before them.
+    pub width: Option<Width>,
+    /// Why it gets no more, if it does not.
+    pub end: Option<End>,
+}
+
+impl Agenda {
+    /// The runs of `experiment`, or of a shard of it: those that are there from the beginning.
+    pub fn new(experiment: &Experiment, shard: Option<Shard>) -> Self {
+        let precision = experiment.precision().copied();
+        let runs = match (precision, shard) {
+            (None, None) => all_runs(experiment),
+            (None, Some(shard)) => shard.runs(experiment),
+            (Some(_), _) => Vec::new(),
+        };
+        let mut agenda = Self { runs: runs.into_iter().collect(), precision, sequences: BTreeMap::new() };
+        if precision.is_some() {
+            for cell in cells_of(experiment, shard) {
+                agenda.sequences.insert(cell, Sequence::default());
+                agenda.plan(cell, SequentialRule::FIRST as u32);
+            }
+        }
+        agenda
+    }
+
+    /// These runs and no others.
+    pub fn of(runs: Vec<RunId>) -> Self {
+        Self { runs: runs.into_iter().collect(), precision: None, sequences: BTreeMap::new() }
+    }
+
+    /// The runs of several agendas that share no cell's future: those of all shards of an experiment.
+    pub fn joined(agendas: &[Self]) -> Self {
+        Self {
+            runs: agendas.iter().flat_map(|agenda| &agenda.runs).copied().collect(),
+            precision: agendas.iter().find_map(|agenda| agenda.precision),
+            sequences: agendas.iter().flat_map(|agenda| agenda.sequences.clone()).collect(),
+        }
+    }
+
+    /// The runs that are planned so far. While one that is planned is not finished, more of its cell may follow.
+    pub fn runs(&self) -> &BTreeSet<RunId> {
+        &self.runs
+    }
+
+    /// How many runs there may be in the end.
+    pub fn most_runs(&self) -> u64 {
+        match &self.precision {
+            None => self.runs.len() as u64,
+            Some(precision) => self.sequences.len() as u64 * u64::from(precision.max_replications),
+        }
+    }
+
+    /// How many of them may be of cell number `cell`.
+    pub fn most_of(&self, cell: usize) -> u32 {
+        match &self.precision {
+            None => self.of_cell(cell).count() as u32,
+            Some(precision) if self.sequences.contains_key(&cell) => precision.max_replications,
+            Some(_) => 0,
+        }
+    }
+
+    fn of_cell(&self, cell: usize) -> impl Iterator<Item = RunId> {
+        let [first, last] = [0, u32::MAX].map(|replication| RunId { cell, replication });
+        self.runs.range(first..=last).copied()
+    }
+
+    /// Takes what a finished run found; gives the runs that follow from it.
+    pub fn observe(&mut self, id: RunId, run: &Run<'_>) -> Vec<RunId> {
+        let (Some(precision), Some(sequence)) = (self.precision, self.sequences.get_mut(&id.cell)) else {
+            return Vec::new();
+        };
+        sequence.found.insert(id.replication, precision.metric.observe(run));
+        match sequence.decide(&precision) {
+            Some(more) => self.plan(id.cell, more),
+            None => Vec::new(),
+        }
+    }
+
+    /// Takes the runs that are finished already, where `outcome` gives what they found. Runs that need not be looked at are
+    /// not asked for.
+    ///
+    /// # Errors
+    /// The first error of `outcome`.
+    pub fn catch_up<E>(
+        &mut self,
+        experiment: &Experiment,
+        mut outcome: impl FnMut(RunId) -> Result<Option<Outcome>, E>,
+    ) -> Result<(), E> {
+        let cells: Vec<usize> = self.sequences.keys().copied().collect();
+        for number in cells {
+            let cell = &experiment.cells()[number];
+            let scenario = experiment.scenario(cell);
+            let mut waiting: Vec<RunId> = self.of_cell(number).collect();
+            while let Some(id) = waiting.pop() {
+                let Some(outcome) = outcome(id)? else { continue };
+                let latency = outcome.latency_overall();
+                let run = Run { scenario: &scenario, outcome: &outcome, latency: &latency };
+                waiting.extend(self.observe(id, &run));
+            }
+        }
+        Ok(())
+    }
+
+    /// How far each cell is; nothing without a precision.
+    pub fn standings(&self) -> impl Iterator<Item = Standing> {
+        let of = |(cell, sequence): (&usize, &Sequence)| {
+            let precision = self.precision.as_ref().expect("there are sequences with a precision only");
+            sequence.standing(*cell, precision)
+        };
+        self.sequences.iter().map(of)
+    }
+
+    /// Plans `more` replications of `cell`; gives them.
+    fn plan(&mut self, cell: usize, more: u32) -> Vec<RunId> {
+        let sequence = self.sequences.get_mut(&cell).expect("the cell is run for a precision");
+        let from = sequence.planned;
+        sequence.planned += more;
+        let runs = (from..sequence.planned).map(|replication| RunId { cell, replication });
+        let runs: Vec<RunId> = runs.collect();
+        self.runs.extend(&runs);
+        runs
+    }
+}
+
+impl Sequence {
+    /// Once everything planned is finished: how many more replications there are to be, if any.
+    fn decide(&mut self, precision: &Precision) -> Option<u32> {
+        if self.end.is_some() || self.found.len() < self.planned as usize {
+            return None;
+        }
+        let left = precision.max_replications - self.planned;
+        match precision.rule.look(&self.values()) {
+            Look::Enough => self.end = Some(End::Reached),
+            Look::Valueless => self.end = Some(End::Valueless),
+            Look::More(_) if left == 0 => self.end = Some(End::Exhausted),
+            Look::More(more) => return Some(u32::try_from(more).unwrap_or(left).min(left)),
+        }
+        None
+    }
+
+    /// What the replications say that are finished, up to the first that is not.
+    fn values(&self) -> Vec<Option<Observation>> {
+        let in_order = self.found.iter().zip(0..).take_while(|((found, _), expected)| *found == expected);
+        in_order.map(|((_, value), _)| *value).collect()
+    }
+
+    fn standing(&self, cell: usize, precision: &Precision) -> Standing {
+        let values = self.values();
+        let width = precision.rule.width(&values);
+        let expected = match self.end {
+            Some(_) => self.planned,
+            None => {
+                let expected = u32::try_from(precision.rule.expected(&values)).unwrap_or(u32::MAX);
+                expected.max(self.planned).min(precision.max_replications)
+            }
+        };
+        Standing { cell, replications: self.planned, expected, width, end: self.end }
+    }
+}
+
+#[cfg(test)]
+mod tests;

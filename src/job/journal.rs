@@ -1,0 +1,397 @@
+//! The journal of a job: every finished run, durable as soon as it is finished.
+//!
+//! One JSON object a line: first what the job is, then the warm-up if it was found, then a run each, in the order in
+//! which they finished. The CSV files are
+//! written from it in the order of runs, so a job that was interrupted can be finished to the same bytes, and the
+//! shards of a job can be merged. In memory stands only where each run is. A line that was cut short by a crash is
+//! dropped.
+
+mod line;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::manifest::JobCounts;
+use super::runner::RunId;
+use super::shard::Shard;
+use super::warmup::FoundWarmup;
+use crate::experiment::Experiment;
+use crate::results::{JOURNAL, is_unfinished};
+use crate::sim::outcome::Outcome;
+use line::{Glance, Record, WarmupLine};
+
+/// Why a journal can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// A file error.
+    #[error("can't use the journal {}", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// Another process has it.
+    #[error("another zonesim is writing to {}; wait for it, or choose another --out", folder.display())]
+    InUse {
+        /// The results folder.
+        folder: PathBuf,
+    },
+    /// There is nothing to resume.
+    #[error("{} holds no unfinished job to resume; run without --resume", folder.display())]
+    Nothing {
+        /// The results folder.
+        folder: PathBuf,
+    },
+    /// The journal is of another job.
+    #[error(
+        "the unfinished job in {} is of another experiment, data file, seed, shard or version of zonesim; \
+         choose another --out, or run without --resume to start anew",
+        folder.display()
+    )]
+    OtherJob {
+        /// The results folder.
+        folder: PathBuf,
+    },
+}
+
+/// Which runs of an experiment a job is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// All.
+    Whole,
+    /// Those of a shard.
+    Shard(Shard),
+    /// All, and other jobs simulate them.
+    Merged,
+    /// Those that a search comes to ask for, numbered in the order in which it does; of this question.
+    Search(u64),
+}
+
+/// What a journal is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of zonesim.
+    pub zonesim: String,
+    /// Fingerprint of the experiment as run.
+    pub experiment: String,
+    /// The experiment's seed.
+    pub seed: u64,
+    /// Which of its runs.
+    pub part: Part,
+}
+
+impl Header {
+    /// The header of a job of this version of zonesim.
+    pub fn new(experiment: &Experiment, part: Part) -> Self {
+        let zonesim = env!("CARGO_PKG_VERSION").to_owned();
+        Self { zonesim, experiment: experiment_hash(experiment), seed: experiment.seed(), part }
+    }
+}
+
+/// A fingerprint of an experiment as run, overrides applied, and of its data files.
+pub fn experiment_hash(experiment: &Experiment) -> String {
+    format!("{:016x}", experiment.fingerprint())
+}
+
+/// An open journal, which no other process can open to write as long.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Where the line of each run begins, and how long it is.
+    lines: BTreeMap<RunId, (u64, usize)>,
+    /// The warm-up that pilot runs found, if they have.
+    warmup: Option<FoundWarmup>,
+    /// How long the file is.
+    length: u64,
+    counts: JobCounts,
+    last_sync: Instant,
+    sync_interval: Duration,
+    is_synced: bool,
+}
+
+/// Finished runs are brought to the disk once this time has passed since that was done, if [`Journal::tick`] is called
+/// often enough. (Each write reaches the system at once, so that only a failure of the machine, and not of the process,
+/// can lose them.)
+const SYNC_INTERVAL: Duration = Duration::from_millis(200);
+/// Where that is slow, as in a mounted bucket, it may take one part in so many of the time.
+const SYNC_SHARE: u32 = 20;
+
+impl Journal {
+    /// Whether `folder` holds a journal: of an unfinished job, or of a shard.
+    pub fn exists(folder: &Path) -> bool {
+        is_unfinished(folder)
+    }
+
+    /// Begins a new journal in `folder`, replacing an older one.
+    ///
+    /// # Errors
+    /// If the file can't be written, or another process has it.
+    pub fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JournalError> {
+        let mut journal = Self::open(folder, Access::Create)?;
+        journal.begin(&Header::new(experiment, part))?;
+        Ok(journal)
+    }
+
+    /// Opens the journal of an unfinished job in `folder`, with its finished runs.
+    ///
+    /// # Errors
+    /// If there is none, it is of another job, or another process has it.
+    pub fn resume(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JournalError> {
+        if !Self::exists(folder) {
+            return Err(JournalError::Nothing { folder: folder.to_owned() });
+        }
+        let mut journal = Self::open(folder, Access::Write)?;
+        let header = Header::new(experiment, part);
+        match journal.load()? {
+            Loaded::Header(found) if found == header => {
+                journal.file.set_len(journal.length).map_err(|source| journal.error(source))?;
+            }
+            // It was stopped before it had said what it is.
+            Loaded::Nothing => journal.begin(&header)?,
+            Loaded::Header(_) | Loaded::Other => {
+                return Err(JournalError::OtherJob { folder: folder.to_owned() });
+            }
+        }
+        Ok(journal)
+    }
+
+    /// Opens the journal in `folder` to read; absent if there is none, or none that this version can read.
+    ///
+    /// # Errors
+    /// If the file can't be read, or another process writes to it.
+    pub fn read_only(folder: &Path) -> Result<Option<(Self, Header)>, JournalError> {
+        if !Self::exists(folder) {
+            return Ok(None);
+        }
+        let mut journal = Self::open(folder, Access::Read)?;
+        match journal.load()? {
+            Loaded::Header(header) => Ok(Some((journal, header))),
+            Loaded::Nothing | Loaded::Other => Ok(None),
+        }
+    }
+
+    /// Opens the file and locks it: against everybody to write, against writers to read.
+    fn open(folder: &Path, access: Access) -> Result<Self, JournalError> {
+        let path = folder.join(JOURNAL);
+        let io = |source| JournalError::Io { path: path.clone(), source };
+        let writes = access != Access::Read;
+        let mut options = OpenOptions::new();
+        options.read(true).append(writes).create(access == Access::Create);
+        let file = loop {
+            let file = options.open(&path).map_err(io)?;
+            let locked = if writes { file.try_lock() } else { file.try_lock_shared() };
+            match locked {
+                // Its owner may have removed it between the two.
+                Ok(()) if is_at(&file, &path) => break file,
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(JournalError::InUse { folder: folder.to_owned() });
+                }
+                Err(TryLockError::Error(source)) => return Err(io(source)),
+            }
+        };
+        #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
+        let last_sync = Instant::now();
+        Ok(Self {
+            path,
+            file,
+            lines: BTreeMap::new(),
+            warmup: None,
+            length: 0,
+            counts: JobCounts::default(),
+            last_sync,
+            sync_interval: SYNC_INTERVAL,
+            is_synced: true,
+        })
+    }
+
+    /// Empties the file and writes its first line.
+    fn begin(&mut self, header: &Header) -> Result<(), JournalError> {
+        let is_empty = self.file.metadata().map(|found| found.len() == 0);
+        let emptied = is_empty.and_then(|is_empty| if is_empty { Ok(()) } else { self.file.set_len(0) });
+        emptied.map_err(|source| self.error(source))?;
+        self.append(header).map(drop)
+    }
+
+    /// Reads what the journal is about and where its finished runs are, up to the first line that is not whole.
+    fn load(&mut self) -> Result<Loaded, JournalError> {
+        let mut reader = BufReader::new(&self.file);
+        let mut line = Vec::new();
+        let read = |reader: &mut BufReader<&File>, line: &mut Vec<u8>| {
+            line.clear();
+            let length = reader.read_until(b'\n', line).map_err(|source| self.error(source))?;
+            Ok(line.ends_with(b"\n").then_some(length))
+        };
+        let Some(length) = read(&mut reader, &mut line)? else { return Ok(Loaded::Nothing) };
+        let Ok(header) = serde_json::from_slice(&line) else { return Ok(Loaded::Other) };
+        let (mut lines, mut counts, mut end) = (BTreeMap::new(), JobCounts::default(), length as u64);
+        let mut found = None;
+        while let Some(length) = read(&mut reader, &mut line)? {
+            if let Ok(Glance { cell, replication, outcome }) = serde_json::from_slice(&line) {
+                if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
+                    counts.add(outcome.events, outcome.opened);
+                }
+            } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(&line) {
+                found = Some(warmup);
+            } else {
+                break;
+            }
+            end += length as u64;
+        }
+        (self.lines, self.warmup, self.counts, self.length) = (lines, found, counts, end);
+        Ok(Loaded::Header(header))
+    }
+
+    /// The runs in it, in order.
+    pub fn runs(&self) -> impl Iterator<Item = RunId> {
+        self.lines.keys().copied()
+    }
+
+    /// Whether `run` is in it.
+    pub fn has(&self, run: RunId) -> bool {
+        self.lines.contains_key(&run)
+    }
+
+    /// The warm-up that pilot runs found, if they have.
+    pub fn warmup(&self) -> Option<FoundWarmup> {
+        self.warmup
+    }
+
+    /// Keeps the warm-up that pilot runs found.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JournalError> {
+        self.append(&WarmupLine { warmup })?;
+        self.warmup = Some(warmup);
+        self.sync()
+    }
+
+    /// The counts of all runs in it.
+    pub fn counts(&self) -> JobCounts {
+        self.counts
+    }
+
+    /// What `run` found, if it is in the journal.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    pub fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JournalError> {
+        let Some((start, length)) = self.lines.get(&run).copied() else { return Ok(None) };
+        let mut line = vec![0; length];
+        let found = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut line));
+        let record: Result<Record, io::Error> =
+            found.and_then(|()| serde_json::from_slice(&line).map_err(io::Error::from));
+        record.map(|record| Some(record.outcome)).map_err(|source| self.error(source))
+    }
+
+    /// Adds a finished run.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JournalError> {
+        #[derive(Serialize)]
+        struct Borrowed<'a> {
+            cell: usize,
+            replication: u32,
+            outcome: &'a Outcome,
+        }
+        let line = self.append(&Borrowed { cell: run.cell, replication: run.replication, outcome })?;
+        self.lines.insert(run, line);
+        self.counts.add(outcome.events, outcome.opened);
+        self.tick()
+    }
+
+    /// Brings what was added to the disk, if it is time to.
+    ///
+    /// # Errors
+    /// If it can't be brought there.
+    pub fn tick(&mut self) -> Result<(), JournalError> {
+        if self.is_synced || self.last_sync.elapsed() < self.sync_interval {
+            return Ok(());
+        }
+        self.sync()
+    }
+
+    /// Brings what was added to the disk.
+    ///
+    /// # Errors
+    /// If it can't be brought there.
+    #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        let begun = Instant::now();
+        self.file.sync_data().map_err(|source| self.error(source))?;
+        self.last_sync = Instant::now();
+        self.sync_interval = SYNC_INTERVAL.max(self.last_sync.duration_since(begun) * SYNC_SHARE);
+        self.is_synced = true;
+        Ok(())
+    }
+
+    /// Removes the journal of a job that is complete.
+    ///
+    /// # Errors
+    /// If the file can't be removed.
+    pub fn remove(self) -> Result<(), JournalError> {
+        fs::remove_file(&self.path).map_err(|source| self.error(source))
+    }
+
+    /// Adds a line; tells where it begins and how long it is.
+    fn append(&mut self, line: &impl Serialize) -> Result<(u64, usize), JournalError> {
+        let mut bytes = serde_json::to_vec(line).expect("plain data");
+        bytes.push(b'\n');
+        self.file.write_all(&bytes).map_err(|source| self.error(source))?;
+        self.is_synced = false;
+        let place = (self.length, bytes.len());
+        self.length += bytes.len() as u64;
+        Ok(place)
+    }
+
+    fn error(&self, source: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), source }
+    }
+}
+
+/// How a journal is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// To write, made if there is none.
+    Create,
+    /// To read and write what is there.
+    Write,
+    /// To read what is there.
+    Read,
+}
+
+/// What the first line of a journal says.
+enum Loaded {
+    Header(Header),
+    /// There is no whole line.
+    Nothing,
+    /// It is of another version, or of something else.
+    Other,
+}
+
+/// Whether `file` is the one at `path`.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(there)) => id(open) == id(there),
+        _ => false,
+    }
+}
+
+/// Whether `file` is the one at `path`: what is open can't be removed here.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}

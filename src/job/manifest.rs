@@ -1,0 +1,186 @@
+//! `manifest.json`: what made a results folder. The only file with times of the real clock.
+
+mod entries;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::agenda::Agenda;
+use super::journal::experiment_hash;
+use super::shard::Shard;
+use super::warmup::FoundWarmup;
+use crate::experiment::Experiment;
+use crate::results::tables::{CellSummary, WriteError};
+pub use entries::{NotReached, PrecisionEntry, ShortWarmup, WarmupEntry};
+
+/// The manifest's name in a results folder.
+pub const NAME: &str = "manifest.json";
+
+/// What made a results folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of zonesim.
+    pub zonesim: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// Fingerprint of the experiment as run.
+    pub experiment_hash: String,
+    /// The seed.
+    pub seed: u64,
+    /// Which shard of the experiment this is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// How many cells it has.
+    pub cells: usize,
+    /// Replications of each cell; the most of any cell if they are run for a precision.
+    pub replications: u32,
+    /// The precision that cells are run for, if they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionEntry>,
+    /// The warm-up that pilot runs found, if they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<WarmupEntry>,
+    /// The cells whose measured runs still show their beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub short_warmup: Vec<ShortWarmup>,
+    /// Runs that are finished: all of them if the job is complete.
+    pub finished_runs: u64,
+    /// Whether every run of the job is finished.
+    pub complete: bool,
+    /// Events of all runs.
+    pub events: u64,
+    /// Connections of all runs, warm-up included.
+    pub connections: u64,
+    /// Threads that simulated.
+    pub jobs: usize,
+    /// Seconds that the job took, without runs that an earlier, interrupted job had finished.
+    pub wall_time_s: f64,
+    /// Events a second that this job simulated, over all threads.
+    pub events_per_s: f64,
+    /// Connections a second that this job simulated, over all threads.
+    pub connections_per_s: f64,
+}
+
+/// Counts of a job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobCounts {
+    /// Finished runs.
+    pub runs: u64,
+    /// Their events.
+    pub events: u64,
+    /// Their connections.
+    pub connections: u64,
+}
+
+impl std::ops::AddAssign for JobCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.events += other.events;
+        self.connections += other.connections;
+    }
+}
+
+impl JobCounts {
+    /// Counts a run.
+    pub fn add(&mut self, events: u64, connections: u64) {
+        self.runs += 1;
+        self.events += events;
+        self.connections += connections;
+    }
+
+    /// What these counts have beyond `earlier` ones.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            runs: self.runs - earlier.runs,
+            events: self.events - earlier.events,
+            connections: self.connections - earlier.connections,
+        }
+    }
+}
+
+/// A job that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedJob<'a> {
+    /// The shard that it was, if it was one.
+    pub shard: Option<Shard>,
+    /// Its runs.
+    pub agenda: &'a Agenda,
+    /// The warm-up that its pilot runs found, if it had any.
+    pub warmup: Option<FoundWarmup>,
+    /// Threads that simulated.
+    pub jobs: usize,
+    /// How long it took.
+    pub wall_time: Duration,
+    /// What its folder holds.
+    pub total: JobCounts,
+    /// What it simulated itself: not what an earlier, interrupted job had finished.
+    pub fresh: JobCounts,
+}
+
+impl Manifest {
+    /// The manifest of a job that has ended, and whose cells came to `summaries`.
+    pub fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
+        let short = summaries.iter().filter_map(|summary| ShortWarmup::of(experiment, summary));
+        let seconds = job.wall_time.as_secs_f64();
+        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        let most = job.agenda.standings().map(|standing| standing.replications).max();
+        Self {
+            zonesim: env!("CARGO_PKG_VERSION").to_owned(),
+            experiment: experiment.name().to_owned(),
+            experiment_hash: experiment_hash(experiment),
+            seed: experiment.seed(),
+            shard: job.shard,
+            cells: experiment.cells().len(),
+            replications: most.unwrap_or(experiment.replications()),
+            precision: PrecisionEntry::of(experiment, job.agenda),
+            warmup: job.warmup.map(|found| WarmupEntry::of(experiment, &found)),
+            short_warmup: short.collect(),
+            finished_runs: job.total.runs,
+            complete: job.total.runs == job.agenda.runs().len() as u64,
+            events: job.total.events,
+            connections: job.total.connections,
+            jobs: job.jobs,
+            wall_time_s: seconds,
+            events_per_s: rate(job.fresh.events),
+            connections_per_s: rate(job.fresh.connections),
+        }
+    }
+
+    /// What whoever reads the results must know: a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        entries::warnings(&self.short_warmup, self.precision.as_ref())
+    }
+
+    /// The manifest in `folder`, if there is a readable one.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join(NAME)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Writes it into `folder`, durably.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data");
+        text.push('\n');
+        write_file(folder, NAME, &text)
+    }
+}
+
+/// Writes a text file into `folder`; it is on the disk then.
+///
+/// # Errors
+/// If it can't be written.
+pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
+    let path = folder.join(name);
+    let written = File::create(&path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|source| WriteError { path, source })
+}

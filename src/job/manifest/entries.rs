@@ -1,0 +1,246 @@
+//! What a manifest says beside counts: the warm-up and the precision of a job, and what whoever reads the results must know.
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Experiment;
+use crate::job::agenda::{Agenda, End};
+use crate::job::warmup::{FoundWarmup, PILOTS};
+use crate::metrics::gauge::Gauge;
+use crate::metrics::unit::Unit;
+use crate::results::steadiness::Series;
+use crate::results::tables::CellSummary;
+use crate::stats::Tolerance;
+
+/// A warm-up that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarmupEntry {
+    /// How it was found.
+    pub rule: String,
+    /// How long it is.
+    pub seconds: f64,
+    /// The share of the simulated time that it is, of the cell where it is the largest.
+    pub deleted_share: f64,
+    /// How many pilot runs of each cell there were.
+    pub pilots: u32,
+    /// The cell that takes longest.
+    pub cell: String,
+    /// What takes longest in it.
+    pub series: Series,
+}
+
+impl WarmupEntry {
+    /// What `found` is to `experiment`, which has it.
+    pub fn of(experiment: &Experiment, found: &FoundWarmup) -> Self {
+        let seconds = found.length.as_secs_f64();
+        let durations = experiment.cells().iter().map(|cell| experiment.scenario(cell).timing.duration);
+        let shortest = durations.min().map_or(0.0, |duration| duration.as_secs_f64());
+        Self {
+            rule: "MSER-5".to_owned(),
+            seconds,
+            deleted_share: seconds / (seconds + shortest),
+            pilots: PILOTS,
+            cell: experiment.describe(&experiment.cells()[found.cell]),
+            series: found.series,
+        }
+    }
+
+    /// It in words.
+    pub fn text(&self) -> String {
+        format!(
+            "{} s, found by {} in {} pilot runs of each cell ({} of {} take longest): {} of the simulated time",
+            self.seconds,
+            self.rule,
+            self.pilots,
+            self.series,
+            self.cell,
+            Unit::Percent.text(self.deleted_share)
+        )
+    }
+}
+
+/// A cell whose measured runs still show their beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortWarmup {
+    /// The cell's number.
+    pub cell: usize,
+    /// The cell in words.
+    pub name: String,
+    /// What shows it.
+    pub series: Series,
+    /// How long it lasts in the measured window.
+    pub seconds: f64,
+    /// How much it changes the mean, as a share of the mean without it.
+    pub share: f64,
+}
+
+impl ShortWarmup {
+    /// The beginning that the runs of a cell still show, if they do.
+    pub(super) fn of(experiment: &Experiment, summary: &CellSummary) -> Option<Self> {
+        let doubt = summary.doubt?;
+        Some(Self {
+            cell: summary.cell,
+            name: experiment.describe(&experiment.cells()[summary.cell]),
+            series: doubt.series,
+            seconds: doubt.length.as_secs_f64(),
+            share: doubt.share,
+        })
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "the warm-up looks too short for {}: {} still show the beginning of the run for {} s, which changes their mean by \
+             {}; lengthen simulation.warmup, or write \"auto\"",
+            self.name,
+            self.series,
+            self.seconds,
+            Unit::Percent.text(self.share)
+        )
+    }
+}
+
+/// What cells that are run for a precision came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrecisionEntry {
+    /// The metric that is to be known so well.
+    pub metric: String,
+    /// How far it may be off, as a share of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative: Option<f64>,
+    /// How far it may be off, in its unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absolute: Option<f64>,
+    /// How sure that must be.
+    pub confidence: f64,
+    /// The most replications of a cell.
+    pub max_replications: u32,
+    /// The fewest replications of any cell of the folder.
+    pub fewest_replications: u32,
+    /// The cells that ended without it.
+    pub not_reached: Vec<NotReached>,
+}
+
+/// A cell that ended without its precision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotReached {
+    /// The cell's number.
+    pub cell: usize,
+    /// The cell in words.
+    pub name: String,
+    /// How many replications it had.
+    pub replications: u32,
+    /// Half the width of its interval; absent if there is none.
+    pub half_width: Option<f64>,
+    /// Half the width that this may have.
+    pub allowed_half_width: Option<f64>,
+}
+
+impl PrecisionEntry {
+    /// What the cells of `agenda` came to; nothing if they are run a fixed number of times.
+    pub fn of(experiment: &Experiment, agenda: &Agenda) -> Option<Self> {
+        let precision = experiment.precision()?;
+        let (relative, absolute) = match precision.rule.tolerance {
+            Tolerance::Relative(share) => (Some(share), None),
+            Tolerance::Absolute(most) => (None, Some(most)),
+        };
+        let missed = agenda.standings().filter(|standing| !matches!(standing.end, None | Some(End::Reached)));
+        let not_reached = missed.map(|standing| NotReached {
+            cell: standing.cell,
+            name: experiment.describe(&experiment.cells()[standing.cell]),
+            replications: standing.replications,
+            half_width: standing.width.map(|width| width.half),
+            allowed_half_width: standing.width.map(|width| width.allowed),
+        });
+        Some(Self {
+            metric: precision.metric.name.to_owned(),
+            relative,
+            absolute,
+            confidence: precision.rule.confidence.into(),
+            max_replications: precision.max_replications,
+            fewest_replications: agenda.standings().map(|standing| standing.replications).min().unwrap_or(0),
+            not_reached: not_reached.collect(),
+        })
+    }
+
+    /// A line for each cell that ended without its precision.
+    fn warnings(&self) -> Vec<String> {
+        self.not_reached.iter().map(|missed| self.warning(missed)).collect()
+    }
+
+    fn warning(&self, missed: &NotReached) -> String {
+        let NotReached { name, replications, .. } = missed;
+        let (metric, unit) = (&self.metric, Gauge::of(&self.metric).unit);
+        let Some((half, allowed)) = missed.half_width.zip(missed.allowed_half_width) else {
+            return format!(
+                "{metric} of {name} has no value in {replications} replications: its precision can't be judged"
+            );
+        };
+        let (half_text, allowed_text) = (unit.text(half), unit.text(allowed));
+        let why = if half <= allowed {
+            format!("within ±{allowed_text}, but not for long enough to be believed")
+        } else {
+            format!("not to ±{allowed_text}")
+        };
+        format!(
+            "{metric} of {name} is known to ±{half_text} after {replications} replications, {why}: the precision is not \
+             reached; raise max_replications"
+        )
+    }
+}
+
+/// A line for each warning, of which there are not many of a kind.
+pub(super) fn warnings(short: &[ShortWarmup], precision: Option<&PrecisionEntry>) -> Vec<String> {
+    let short: Vec<String> = short.iter().map(ShortWarmup::text).collect();
+    let imprecise: Vec<String> = precision.into_iter().flat_map(PrecisionEntry::warnings).collect();
+    [short, imprecise].into_iter().flat_map(cut).collect()
+}
+
+/// The most lines of warnings of one kind.
+const LINES_SHOWN: usize = 5;
+
+/// `lines`, of which those beyond the most are only counted.
+fn cut(mut lines: Vec<String>) -> Vec<String> {
+    if lines.len() > LINES_SHOWN {
+        let more = lines.len() - LINES_SHOWN;
+        lines.truncate(LINES_SHOWN);
+        lines.push(format!("… and {more} more cells; {} has all", super::NAME));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_without_their_precision_are_named_with_the_reason() {
+        let missed = |half_width, allowed_half_width| NotReached {
+            cell: 0,
+            name: "arm `a`".to_owned(),
+            replications: 40,
+            half_width,
+            allowed_half_width,
+        };
+        let widths = [(Some(0.002), Some(0.001)), (Some(0.0009), Some(0.001)), (None, None)];
+        let entry = PrecisionEntry {
+            metric: "failure_ratio".to_owned(),
+            relative: Some(0.05),
+            absolute: None,
+            confidence: 0.95,
+            max_replications: 40,
+            fewest_replications: 15,
+            not_reached: widths.into_iter().map(|(half, allowed)| missed(half, allowed)).collect(),
+        };
+        insta::assert_snapshot!(entry.warnings().join("\n"), @"
+        failure_ratio of arm `a` is known to ±0.2 % after 40 replications, not to ±0.1 %: the precision is not reached; raise max_replications
+        failure_ratio of arm `a` is known to ±0.09 % after 40 replications, within ±0.1 %, but not for long enough to be believed: the precision is not reached; raise max_replications
+        failure_ratio of arm `a` has no value in 40 replications: its precision can't be judged
+        ");
+    }
+
+    #[test]
+    fn many_warnings_are_cut() {
+        let lines = |count: usize| cut((0..count).map(|line| line.to_string()).collect());
+        assert_eq!(lines(5), ["0", "1", "2", "3", "4"]);
+        assert_eq!(lines(9)[5], "… and 4 more cells; manifest.json has all");
+    }
+}

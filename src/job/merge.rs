@@ -1,0 +1,290 @@
+//! Joins the shards of an experiment into the results folder of a job that was not divided.
+//!
+//! The journals of the shards say where the outcome of each run stands. They are read one by one, in the order of runs, so
+//! that one of them is in memory at a time.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::agenda::Agenda;
+use super::journal::{Header, Journal, JournalError, Part};
+use super::manifest::{EndedJob, JobCounts, Manifest, write_file};
+use super::runner::RunId;
+use super::shard::Shard;
+use crate::experiment::Experiment;
+use crate::metrics::Run;
+use crate::results::tables::{CellSummary, Tables, WriteError};
+
+/// Why shards can't be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// The folders are not the shards of one experiment, or not all of them.
+    #[error("these shards can't be merged:\n  {}", .0.join("\n  "))]
+    Unfit(Vec<String>),
+    /// There is something where the results would go.
+    #[error("{} is not empty, and is not overwritten; choose another --out", .0.display())]
+    Taken(PathBuf),
+    /// The folder can't be made.
+    #[error("can't create {}", folder.display())]
+    Folder {
+        /// Which one.
+        folder: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// A journal can't be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A file can't be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// A folder with a shard.
+#[derive(Debug)]
+struct Opened {
+    folder: PathBuf,
+    header: Header,
+    shard: Shard,
+    journal: Journal,
+}
+
+/// Shards of one experiment, seed, version and division; each of them once, and none is missing.
+#[derive(Debug)]
+pub struct Shards {
+    /// In order of their numbers.
+    parts: Vec<Opened>,
+}
+
+impl Shards {
+    /// Opens the shards in `folders`.
+    ///
+    /// # Errors
+    /// If they don't belong together, one is missing or there twice, or a file can't be read.
+    pub fn open(folders: &[PathBuf]) -> Result<Self, MergeError> {
+        let mut problems = Vec::new();
+        let mut parts: Vec<Opened> = Vec::new();
+        for folder in folders {
+            let place = folder.display();
+            match Journal::read_only(folder)? {
+                Some((journal, header)) => match header.part {
+                    Part::Shard(shard) => {
+                        parts.push(Opened { folder: folder.clone(), header, shard, journal });
+                    }
+                    Part::Whole | Part::Merged | Part::Search(_) => {
+                        problems.push(format!("{place} holds a whole job, no shard"));
+                    }
+                },
+                None => problems.push(format!("{place} holds no shard")),
+            }
+        }
+        if let Some((first, others)) = parts.split_first() {
+            problems.extend(foreign(first));
+            problems.extend(others.iter().filter_map(|other| differs(first, other)));
+            // What is missing can be told of shards that belong together.
+            if problems.is_empty() {
+                parts.sort_by_key(|part| part.shard);
+                problems.extend(gaps(&parts));
+            }
+        }
+        if problems.is_empty() { Ok(Self { parts }) } else { Err(MergeError::Unfit(problems)) }
+    }
+
+    /// The path of the experiment that they are of.
+    pub fn experiment_file(&self) -> PathBuf {
+        self.parts[0].folder.join("experiment.toml")
+    }
+
+    /// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that.
+    ///
+    /// # Errors
+    /// If none of them has found it, or they differ: they were not run by the same version.
+    pub fn settled(&self, experiment: Experiment) -> Result<Experiment, MergeError> {
+        if !experiment.finds_warmup() {
+            return Ok(experiment);
+        }
+        let mut found = self.parts.iter().filter_map(|part| Some((part, part.journal.warmup()?)));
+        let Some((first, warmup)) = found.next() else {
+            let problem = "no shard has found the warm-up yet; run them again with --resume";
+            return Err(MergeError::Unfit(vec![problem.to_owned()]));
+        };
+        if let Some((other, differing)) = found.find(|(_, other)| *other != warmup) {
+            let problem = format!(
+                "the pilots of {} found a warm-up of {}, but those of {} one of {}",
+                other.folder.display(),
+                differing.length,
+                first.folder.display(),
+                warmup.length
+            );
+            return Err(MergeError::Unfit(vec![problem]));
+        }
+        Ok(experiment.with_warmup(warmup.length))
+    }
+
+    /// Checks that they are of `experiment`, and that every run of theirs is finished.
+    ///
+    /// # Errors
+    /// If they are not, or a file can't be read.
+    pub fn check(mut self, experiment: &Experiment) -> Result<WholeJob, MergeError> {
+        let first = &self.parts[0];
+        if first.header != Header::new(experiment, first.header.part) {
+            let file = self.experiment_file();
+            let problem = format!("{} or a data file has changed since its shard was run", file.display());
+            return Err(MergeError::Unfit(vec![problem]));
+        }
+        let (mut problems, mut agendas) = (Vec::new(), Vec::new());
+        for part in &mut self.parts {
+            let mut agenda = Agenda::new(experiment, Some(part.shard));
+            agenda.catch_up(experiment, |run| part.journal.outcome(run))?;
+            let runs = agenda.runs();
+            let finished = runs.iter().filter(|run| part.journal.has(**run)).count();
+            if finished < runs.len() {
+                problems.push(format!(
+                    "shard {} in {} has finished {finished} of {} runs; run it again with --resume",
+                    part.shard,
+                    part.folder.display(),
+                    runs.len()
+                ));
+            }
+            agendas.push(agenda);
+        }
+        let parts = self.parts;
+        if problems.is_empty() { Ok(WholeJob { parts, agendas }) } else { Err(MergeError::Unfit(problems)) }
+    }
+}
+
+/// All shards of an experiment, with every run of theirs.
+#[derive(Debug)]
+pub struct WholeJob {
+    parts: Vec<Opened>,
+    /// The runs of each.
+    agendas: Vec<Agenda>,
+}
+
+impl WholeJob {
+    /// Writes the results folder `out`, to which `complete` adds what is made of its files; gives the summaries of
+    /// cells. A merge that was stopped may be done again; nothing else is overwritten.
+    ///
+    /// # Errors
+    /// If `out` holds something, or a file can't be read or written.
+    pub fn merge<E: From<MergeError>>(
+        mut self,
+        experiment: &Experiment,
+        out: &Path,
+        complete: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Merged, E> {
+        let journal = claim(experiment, out)?;
+        let mut tables = Tables::create(out, experiment).map_err(MergeError::from)?;
+        let document = experiment.document_in(out);
+        write_file(out, "experiment.toml", &document).map_err(MergeError::from)?;
+        for (run, part) in self.owners() {
+            let outcome = self.parts[part].journal.outcome(run).map_err(MergeError::from)?;
+            let outcome = outcome.expect("every run was checked to be there");
+            let cell = &experiment.cells()[run.cell];
+            let (scenario, latency) = (experiment.scenario(cell), outcome.latency_overall());
+            let found = Run { scenario: &scenario, outcome: &outcome, latency: &latency };
+            tables.add(cell, run.replication, &found).map_err(MergeError::from)?;
+        }
+        let summaries = tables.finish().map_err(MergeError::from)?;
+        let manifest = self.manifest(experiment, &summaries);
+        manifest.write(out).map_err(MergeError::from)?;
+        complete()?;
+        journal.remove().map_err(MergeError::from)?;
+        Ok(Merged { summaries, manifest })
+    }
+
+    /// Every run in order, and which shard has it.
+    fn owners(&self) -> Vec<(RunId, usize)> {
+        let agendas = self.agendas.iter().enumerate();
+        let mut owners: Vec<(RunId, usize)> =
+            agendas.flat_map(|(part, agenda)| agenda.runs().iter().map(move |run| (*run, part))).collect();
+        owners.sort_unstable();
+        owners
+    }
+
+    /// The manifest of all: as long as the longest shard took, on the threads of all.
+    fn manifest(&self, experiment: &Experiment, summaries: &[CellSummary]) -> Manifest {
+        let mut total = JobCounts::default();
+        self.parts.iter().for_each(|part| total += part.journal.counts());
+        let manifests: Vec<Manifest> =
+            self.parts.iter().filter_map(|part| Manifest::read(&part.folder)).collect();
+        let seconds = manifests.iter().map(|manifest| manifest.wall_time_s).fold(0.0, f64::max);
+        let wall_time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
+        let agenda = &Agenda::joined(&self.agendas);
+        let warmup = self.parts.iter().find_map(|part| part.journal.warmup());
+        let ended = EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total };
+        Manifest::new(experiment, &ended, summaries)
+    }
+}
+
+/// What a results folder holds that was made of shards.
+#[derive(Debug)]
+pub struct Merged {
+    /// Each cell's metrics.
+    pub summaries: Vec<CellSummary>,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// What is wrong with a shard by itself.
+fn foreign(part: &Opened) -> Option<String> {
+    let (found, own) = (&part.header.zonesim, env!("CARGO_PKG_VERSION"));
+    (found != own).then(|| format!("{} is of zonesim {found}; this is {own}", part.folder.display()))
+}
+
+/// In what `other` is no shard of the same job as `first`.
+fn differs(first: &Opened, other: &Opened) -> Option<String> {
+    let (a, b) = (&first.header, &other.header);
+    let (first_folder, folder) = (first.folder.display(), other.folder.display());
+    if a.zonesim != b.zonesim {
+        return Some(format!("{folder} is of zonesim {}, but {first_folder} of {}", b.zonesim, a.zonesim));
+    }
+    if a.seed != b.seed {
+        return Some(format!("{folder} has seed {}, but {first_folder} has {}", b.seed, a.seed));
+    }
+    if a.experiment != b.experiment {
+        return Some(format!("{folder} is of another experiment, or of other data, than {first_folder}"));
+    }
+    let (count, other_count) = (first.shard.count(), other.shard.count());
+    (count != other_count)
+        .then(|| format!("{folder} is one of {other_count} shards, but {first_folder} one of {count}"))
+}
+
+/// Which shards are there twice, and which are missing, of `parts` in order.
+fn gaps(parts: &[Opened]) -> Vec<String> {
+    const NAMED_MAX: usize = 20;
+    let twice = parts.windows(2).filter(|pair| pair[0].shard == pair[1].shard).map(|pair| {
+        let (a, b) = (pair[0].folder.display(), pair[1].folder.display());
+        format!("shard {} is there twice: {a} and {b}", pair[0].shard)
+    });
+    let mut problems: Vec<String> = twice.collect();
+    let count = parts[0].shard.count();
+    let is_there = |number: &u32| parts.binary_search_by_key(number, |part| part.shard.number()).is_ok();
+    let missing: Vec<String> =
+        (1..=count).filter(|number| !is_there(number)).map(|number| format!("{number}/{count}")).collect();
+    if !missing.is_empty() {
+        let more = missing.len().saturating_sub(NAMED_MAX);
+        let named = missing[..missing.len() - more].join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        problems.push(format!("missing: shard {named}{more}"));
+    }
+    problems
+}
+
+/// Makes `out`, which must be empty or hold a merge of `experiment` that was stopped, and locks it.
+fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, MergeError> {
+    let failed = |source| MergeError::Folder { folder: out.to_owned(), source };
+    fs::create_dir_all(out).map_err(failed)?;
+    let is_empty = fs::read_dir(out).map_err(failed)?.next().is_none();
+    if !is_empty {
+        let header = Header::new(experiment, Part::Merged);
+        match Journal::read_only(out)? {
+            Some((_, found)) if found == header => {}
+            _ => return Err(MergeError::Taken(out.to_owned())),
+        }
+    }
+    Ok(Journal::create(out, experiment, Part::Merged)?)
+}

@@ -1,0 +1,295 @@
+//! Reads a results folder from its files alone.
+//!
+//! Columns are found by name, so that columns may be added and reordered. A file that is missing, cut short or
+//! holds something else than it should is an error that says where.
+
+pub mod error;
+mod number;
+pub mod observed;
+pub mod policies;
+pub mod record;
+pub mod rows;
+pub mod setup;
+pub mod steadiness;
+pub mod table;
+pub mod tables;
+
+#[cfg(test)]
+pub(crate) mod sample;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::experiment::{Experiment, Overrides};
+use crate::results::policies::Cliffs;
+use error::ResultsError;
+use rows::{Backend, Decision, Latency, Summary, Timeline, Traffic};
+use setup::Setup;
+use table::{Row, Table};
+
+/// The name of a job's journal in its results folder.
+pub const JOURNAL: &str = ".zonesim-journal";
+
+/// Whether a job in the folder `dir` has not ended: its journal is there.
+pub fn is_unfinished(dir: &Path) -> bool {
+    dir.join(JOURNAL).exists()
+}
+
+/// Files that a folder can do without.
+const DETAILS: [&str; 5] = ["traffic.csv", "latency.csv", "backends.csv", "decisions.csv", "timeline.csv"];
+
+/// The files that were left out of the folder `dir`, and what they show with them.
+pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
+    DETAILS.into_iter().filter(move |name| !dir.join(name).exists())
+}
+
+/// A results folder in memory.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What its `experiment.toml` says about the rows.
+    pub setup: Setup,
+    /// Its `manifest.json`, if there is one.
+    pub manifest: Option<serde_json::Value>,
+    /// The columns that tell the cells of an arm apart.
+    pub axes: Vec<String>,
+    /// Where policies change along the spillover ratio, if that is an axis and the folder's experiment can be read.
+    pub cliffs: Option<Cliffs>,
+    /// The arms in file order.
+    pub arms: Vec<String>,
+    /// The cells in file order.
+    pub cells: Vec<Cell>,
+    /// The columns of scalar metrics in `runs.csv`.
+    pub metrics: Vec<String>,
+    /// One row per run.
+    pub runs: Vec<Run>,
+    /// One row per cell and metric, by both.
+    pub summary: BTreeMap<(usize, String), Summary>,
+    /// Connections by client group and backend zone.
+    pub traffic: Vec<Traffic>,
+    /// Latency quantiles.
+    pub latency: Vec<Latency>,
+    /// Load by backend.
+    pub backends: Vec<Backend>,
+    /// Connections by outcome.
+    pub decisions: Vec<Decision>,
+    /// Rates and levels over time.
+    pub timeline: Vec<Timeline>,
+}
+
+/// One arm with one value of every axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The number that the rows call it by.
+    pub number: usize,
+    /// The position of its arm in [`Results::arms`].
+    pub arm: usize,
+    /// The value of each of [`Results::axes`]; empty where the arm lacks the axis.
+    pub values: Vec<String>,
+    /// How many runs it has.
+    pub replications: usize,
+}
+
+/// One replication of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The number of its cell.
+    pub cell: usize,
+    /// Which replication it is.
+    pub replication: usize,
+    /// The value of each of [`Results::metrics`].
+    pub values: Vec<Option<f64>>,
+}
+
+impl Results {
+    /// Reads the folder `dir`.
+    pub fn read(dir: &Path) -> Result<Self, ResultsError> {
+        let scalars = Self::read_scalars(dir)?;
+        let summary = rows::read::<Summary>(dir)?;
+        Ok(Self {
+            cliffs: cliffs(&dir.join("experiment.toml"), &scalars),
+            summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
+            backends: rows::read_if_there(dir)?,
+            decisions: rows::read_if_there(dir)?,
+            timeline: rows::read_if_there(dir)?,
+            ..scalars
+        })
+    }
+
+    /// Reads what scalar metrics are computed from: runs, traffic and latency. The rest stays empty.
+    pub fn read_scalars(dir: &Path) -> Result<Self, ResultsError> {
+        let table = Table::open(&dir.join("runs.csv"))?;
+        let (axes, metrics) = (axes(&table)?, metrics(&table)?);
+        let mut groups = Groups::default();
+        let runs = table.read(|row| {
+            groups.add(row, &axes)?;
+            run(row, &metrics)
+        })?;
+        let Groups { arms, cells, .. } = groups;
+        Ok(Self {
+            setup: Setup::read(&dir.join("experiment.toml"))?,
+            manifest: manifest(dir.join("manifest.json"))?,
+            axes,
+            cliffs: None,
+            arms,
+            cells,
+            metrics,
+            runs,
+            summary: BTreeMap::new(),
+            traffic: rows::read_if_there(dir)?,
+            latency: rows::read_if_there(dir)?,
+            backends: Vec::new(),
+            decisions: Vec::new(),
+            timeline: Vec::new(),
+        })
+    }
+
+    /// The summary of `metric` in the cell numbered `cell`.
+    pub fn summary(&self, cell: usize, metric: &str) -> Option<&Summary> {
+        self.summary.get(&(cell, metric.to_owned()))
+    }
+}
+
+/// What the experiment in `file` says of policies along the ratio; nothing where it is not that of `results`.
+fn cliffs(file: &Path, results: &Results) -> Option<Cliffs> {
+    if !results.axes.iter().any(|axis| axis.ends_with("spillover_ratio")) {
+        return None;
+    }
+    let experiment = Experiment::read(file, &Overrides::default()).ok()?;
+    let columns = experiment.axes().iter().map(|axis| &axis.column);
+    let same = columns.eq(&results.axes) && experiment.cells().len() == results.cells.len();
+    if same { Cliffs::of(&experiment) } else { None }
+}
+
+/// The columns between `arm` and `replication`.
+fn axes(runs: &Table) -> Result<Vec<String>, ResultsError> {
+    let (arm, replication) = (runs.column("arm")?, runs.column("replication")?);
+    Ok(runs.header().get(arm + 1..replication).unwrap_or_default().to_vec())
+}
+
+/// The columns after `seed`.
+fn metrics(runs: &Table) -> Result<Vec<String>, ResultsError> {
+    Ok(runs.header()[runs.column("seed")? + 1..].to_vec())
+}
+
+/// Arms and cells in the order in which they first appear.
+#[derive(Default)]
+struct Groups {
+    arms: Vec<String>,
+    cells: Vec<Cell>,
+    /// The position of each cell by its number.
+    positions: BTreeMap<usize, usize>,
+}
+
+impl Groups {
+    /// Counts a run.
+    fn add(&mut self, row: &Row<'_>, axes: &[String]) -> Result<(), ResultsError> {
+        let number = row.index("cell")?;
+        let next = self.cells.len();
+        let position = *self.positions.entry(number).or_insert(next);
+        if position == next {
+            let name = row.text("arm")?;
+            let arm = self.arms.iter().position(|arm| arm == name).unwrap_or(self.arms.len());
+            if arm == self.arms.len() {
+                self.arms.push(name.to_owned());
+            }
+            let values = axes.iter().map(|axis| row.text(axis).map(str::to_owned));
+            let values = values.collect::<Result<_, _>>()?;
+            self.cells.push(Cell { number, arm, values, replications: 0 });
+        }
+        self.cells[position].replications += 1;
+        Ok(())
+    }
+}
+
+fn run(row: &Row<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
+    let values = metrics.iter().map(|metric| row.number(metric)).collect::<Result<_, _>>()?;
+    Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, values })
+}
+
+fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {
+    let Some(text) = setup::text_if_there(&path)? else { return Ok(None) };
+    serde_json::from_str(&text).map(Some).map_err(|source| ResultsError::Json { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sample::Sample;
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_folder_gives_its_arms_axes_and_cells_in_file_order() {
+        let results = Sample::default().results();
+        assert_eq!(results.arms, ["disabled", "stay", "spill"]);
+        assert_eq!(results.axes, ["spillover_ratio"]);
+        assert_eq!(results.cells.len(), 13);
+        assert_eq!(results.cells[0].values, [""], "an arm without the axis has no value of it");
+        assert_eq!(results.cells[2].values, ["0.0"]);
+        assert!(results.cells.iter().all(|cell| cell.replications == 5));
+        assert_eq!(results.runs.len(), 13 * 5);
+        assert_eq!(results.setup.region.zones.len(), 3);
+        assert!(results.manifest.is_some());
+        let summary = results.summary(0, "failure_ratio").unwrap();
+        assert_eq!((summary.n, summary.confidence), (Some(5.0), Some(0.95)));
+    }
+
+    #[test]
+    fn missing_values_are_missing_and_not_zero() {
+        let folder = Sample { replications: 1, ..Sample::default() }.write();
+        let results = Results::read(folder.path()).unwrap();
+        let summary = results.summary(0, "failure_ratio").unwrap();
+        assert!(summary.mean.is_some());
+        assert_eq!((summary.std_dev, summary.ci_low), (None, None));
+    }
+
+    /// Damages one file of a good folder and gives the error.
+    fn error_after(file: &str, damage: impl Fn(String) -> String) -> String {
+        let folder = Sample::default().write();
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, damage(text)).unwrap();
+        Results::read(folder.path()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_file_line_column_and_what_was_expected() {
+        let error =
+            error_after("traffic.csv", |text| text.replacen("us-central1-a,us-central1-a,", "x,y,z", 1));
+        assert!(error.contains("traffic.csv, line 2"), "{error}");
+        let error = error_after("runs.csv", |text| text.replacen("0,disabled,,1,", "0,disabled,,one,", 1));
+        assert!(error.contains("runs.csv, line 3, column `replication`"), "{error}");
+        assert!(error.contains("expected a whole number, found \"one\""), "{error}");
+        let error = error_after("latency.csv", |text| text.replacen("p99_ms", "p98_ms", 1));
+        assert!(error.contains("latency.csv") && error.contains("no column `p99_ms`"), "{error}");
+        let error = error_after("summary.csv", |text| text.replacen(",0.95\n", ",NaN\n", 1));
+        assert!(
+            error.contains("line 2, column `confidence`: expected a finite number or nothing"),
+            "{error}"
+        );
+        let error = error_after("experiment.toml", |text| text.replacen("\"10m\"", "\"10\"", 1));
+        assert!(error.contains("experiment.toml") && error.contains("has no unit"), "{error}");
+        assert!(error.contains("line "), "{error}");
+    }
+
+    #[test]
+    fn half_written_and_missing_files_are_errors() {
+        let error = error_after("timeline.csv", |text| text[..text.len() - 5].to_owned());
+        assert!(error.contains("timeline.csv") && error.contains("half-written"), "{error}");
+        let error = error_after("backends.csv", |_| String::new());
+        assert!(error.contains("backends.csv") && error.contains("half-written"), "{error}");
+        let error = error_after("manifest.json", |text| text[..text.len() / 2].to_owned());
+        assert!(error.contains("manifest.json"), "{error}");
+        let error = Results::read(Path::new("/nonexistent")).unwrap_err().to_string();
+        assert!(error.contains("runs.csv"), "{error}");
+    }
+
+    #[test]
+    fn setup_and_manifest_may_be_missing() {
+        let folder = Sample::default().write();
+        fs::remove_file(folder.path().join("experiment.toml")).unwrap();
+        fs::remove_file(folder.path().join("manifest.json")).unwrap();
+        let results = Results::read(folder.path()).unwrap();
+        assert_eq!(results.setup, Setup::default());
+        assert_eq!(results.manifest, None);
+    }
+}

@@ -1,0 +1,321 @@
+//! What the replications of a results folder observed, cell by cell and metric by metric, for questions about it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::error::ResultsError;
+use super::{Cell, Results, is_unfinished, manifest};
+use crate::experiment::nearest;
+use crate::metrics::gauge::{Gauge, Whole};
+use crate::stats::{Observation, Paired, Sample};
+
+/// A folder that can't be asked, because what is in it is not whole.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It can't be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// Its job has not ended.
+    #[error("{}: the job is not finished; `zonesim run` with --resume finishes it", folder.display())]
+    Unfinished {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// It holds one shard of its experiment.
+    #[error("{}: this is one shard of its experiment; `zonesim merge` joins all of them", folder.display())]
+    Shard {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Another version made it.
+    #[error(
+        "{}: made by zonesim {found}, this is {}; run the experiment again", folder.display(), env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion {
+        /// The folder.
+        folder: PathBuf,
+        /// The version that made it.
+        found: String,
+    },
+}
+
+/// A question that can't be meant: it names what the folder does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct QuestionError(pub String);
+
+impl QuestionError {
+    /// There is no `what` called `name`; these are `known`.
+    pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        Self(match nearest(name, known.iter().copied()) {
+            Some(near) => format!("there is no {what} {name:?}; did you mean {near:?}?"),
+            None => format!("there is no {what} {name:?}; there are {}", known.join(", ")),
+        })
+    }
+}
+
+/// The runs of a results folder, by cell and replication.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    results: Results,
+    /// By cell number and replication: the position of its run.
+    runs: BTreeMap<(usize, usize), usize>,
+    /// By the same: connections and bytes of clients that have a zone. Empty where no file says it.
+    zonal: BTreeMap<(usize, usize), (f64, f64)>,
+    /// By the same: round trips measured. Empty where no file says it.
+    round_trips: BTreeMap<(usize, usize), f64>,
+}
+
+impl Observed {
+    /// Reads the folder `dir`.
+    ///
+    /// # Errors
+    /// If it is missing, half-written, unfinished, or of another version.
+    pub fn read(dir: &Path) -> Result<Self, FolderError> {
+        if is_whole_shard(dir) {
+            return Err(FolderError::Shard { folder: dir.to_owned() });
+        }
+        if is_unfinished(dir) {
+            return Err(FolderError::Unfinished { folder: dir.to_owned() });
+        }
+        let results = Results::read_scalars(dir)?;
+        let manifest = results.manifest.as_ref();
+        let entry = |key: &str| manifest.and_then(|manifest| manifest.get(key));
+        let found = entry("zonesim").and_then(serde_json::Value::as_str);
+        if let Some(found) = found.filter(|found| series(found) != series(env!("CARGO_PKG_VERSION"))) {
+            return Err(FolderError::OtherVersion { folder: dir.to_owned(), found: found.to_owned() });
+        }
+        if entry("complete").and_then(serde_json::Value::as_bool) == Some(false) {
+            return Err(FolderError::Unfinished { folder: dir.to_owned() });
+        }
+        Ok(Self::of(results))
+    }
+
+    /// The observations in `results`.
+    pub fn of(results: Results) -> Self {
+        let runs = results.runs.iter().enumerate();
+        let mut zonal: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+        for row in &results.traffic {
+            let Some(replication) = row.replication else { continue };
+            if results.setup.region.zones.contains(&row.client_zone) {
+                let (connections, bytes) = zonal.entry((row.cell, replication as usize)).or_default();
+                *connections += row.connections.unwrap_or(0.0);
+                *bytes += row.request_bytes.unwrap_or(0.0) + row.response_bytes.unwrap_or(0.0);
+            }
+        }
+        let overall = results
+            .latency
+            .iter()
+            .filter(|row| row.kind == "network_rtt" && row.client_zone == "all" && row.backend_zone == "all");
+        Self {
+            runs: runs.map(|(position, run)| ((run.cell, run.replication), position)).collect(),
+            round_trips: overall
+                .filter_map(|row| Some(((row.cell, row.replication? as usize), row.count?)))
+                .collect(),
+            zonal,
+            results,
+        }
+    }
+
+    /// The folder's results.
+    pub fn results(&self) -> &Results {
+        &self.results
+    }
+
+    /// The cells.
+    pub fn cells(&self) -> &[Cell] {
+        &self.results.cells
+    }
+
+    /// The column of the metric called `name`.
+    ///
+    /// # Errors
+    /// If the folder has no such metric.
+    pub fn metric(&self, name: &str) -> Result<usize, QuestionError> {
+        let metrics = &self.results.metrics;
+        let unknown = || QuestionError::unknown("metric", name, metrics.iter().map(String::as_str));
+        metrics.iter().position(|metric| metric == name).ok_or_else(unknown)
+    }
+
+    /// Why ratios such as `metric` can't be compared from this folder, if they can't: their wholes are not in it.
+    pub fn obstacle(&self, metric: usize) -> Option<String> {
+        let name = &self.results.metrics[metric];
+        let file = match Gauge::of(name).whole? {
+            Whole::ZonalConnections | Whole::ZonalBytes if self.zonal.is_empty() => {
+                "traffic.csv and experiment.toml"
+            }
+            Whole::RoundTrips if self.round_trips.is_empty() => "latency.csv",
+            _ => return None,
+        };
+        Some(format!(
+            "{name} is missing: it is a ratio, and its wholes stand in {file}, which this folder lacks"
+        ))
+    }
+
+    /// What the replications of `cell` gave for the column `metric`; those without a value are left out.
+    pub fn sample(&self, cell: &Cell, metric: usize) -> Sample {
+        let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
+        runs.filter_map(|(run, _)| self.observation(*run, metric)).collect()
+    }
+
+    /// The same of two cells, for the replications in which both have a value.
+    pub fn paired(&self, baseline: &Cell, other: &Cell, metric: usize) -> Paired {
+        let replications = self.runs.range((other.number, 0)..=(other.number, usize::MAX));
+        let both = replications.filter_map(|((number, replication), _)| {
+            let base = self.observation((baseline.number, *replication), metric)?;
+            Some((base, self.observation((*number, *replication), metric)?))
+        });
+        let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
+        Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
+    }
+
+    /// Whether two cells have the same value of the column `metric` in every replication that both have, missing values
+    /// too.
+    pub fn identical(&self, a: &Cell, b: &Cell, metric: usize) -> bool {
+        let value = |position: &usize| self.results.runs[*position].values[metric];
+        let runs = self.runs.range((a.number, 0)..=(a.number, usize::MAX));
+        let mut both =
+            runs.filter_map(|((_, replication), run)| Some((run, self.runs.get(&(b.number, *replication))?)));
+        both.all(|(one, other)| value(one) == value(other))
+    }
+
+    /// Whether two cells have the same replications, with the same values of every metric.
+    pub fn all_identical(&self, a: &Cell, b: &Cell) -> bool {
+        let replications = |cell: &Cell| {
+            let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
+            runs.map(|((_, replication), _)| *replication).collect::<Vec<_>>()
+        };
+        replications(a) == replications(b)
+            && (0..self.results.metrics.len()).all(|metric| self.identical(a, b, metric))
+    }
+
+    fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {
+        let values = &self.results.runs[*self.runs.get(&run)?].values;
+        let value = values[metric];
+        let Some(whole) = Gauge::of(&self.results.metrics[metric]).whole else {
+            return value.map(Observation::Value);
+        };
+        let whole = match whole {
+            Whole::Connections => values[self.metric("connections").ok()?]?,
+            Whole::ZonalConnections => self.zonal.get(&run)?.0,
+            Whole::ZonalBytes => self.zonal.get(&run)?.1,
+            Whole::RoundTrips => self.round_trips.get(&run).copied()?,
+        };
+        // No part of nothing is an observation too.
+        let part = if whole == 0.0 { 0.0 } else { value? * whole };
+        Some(Observation::Ratio { part, whole })
+    }
+}
+
+/// Whether the folder `dir` holds one shard of its experiment, with every run of it.
+fn is_whole_shard(dir: &Path) -> bool {
+    let Ok(Some(manifest)) = manifest(dir.join("manifest.json")) else { return false };
+    manifest.get("complete").and_then(serde_json::Value::as_bool) == Some(true)
+        && manifest.get("shard").is_some_and(|shard| !shard.is_null())
+}
+
+/// The part of a version that says which files belong together: `0.1` of `0.1.7`.
+fn series(version: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = version.split('.').take(2).collect();
+    if parts.first() != Some(&"0") {
+        parts.truncate(1);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::sample::Sample as Folder;
+
+    fn observed() -> Observed {
+        Observed::of(Folder::default().results())
+    }
+
+    #[test]
+    fn ratios_are_parts_of_their_wholes_and_values_stand_alone() {
+        let observed = observed();
+        let cell = &observed.cells()[0];
+        let of = |name| observed.sample(cell, observed.metric(name).unwrap());
+        let mean = |name: &str| {
+            let column = observed.metric(name).unwrap();
+            let runs = observed.results.runs.iter().filter(|run| run.cell == 0);
+            runs.filter_map(|run| run.values[column]).sum::<f64>() / 5.0
+        };
+        assert!((of("connect_p99_ms").estimate().unwrap().value - mean("connect_p99_ms")).abs() < 1e-12);
+        let failed = of("failure_ratio").estimate().unwrap().value;
+        let runs: Vec<_> = observed.results.runs.iter().filter(|run| run.cell == 0).collect();
+        let (ratio, whole) =
+            (observed.metric("failure_ratio").unwrap(), observed.metric("connections").unwrap());
+        let parts: f64 = runs.iter().map(|run| run.values[ratio].unwrap() * run.values[whole].unwrap()).sum();
+        let wholes: f64 = runs.iter().map(|run| run.values[whole].unwrap()).sum();
+        assert!((failed - parts / wholes).abs() < 1e-12);
+    }
+
+    #[test]
+    fn wholes_that_are_not_there_are_said_and_not_guessed() {
+        let mut results = Folder::default().results();
+        results.traffic.clear();
+        let observed = Observed::of(results);
+        let metric = observed.metric("cross_zone_connection_ratio").unwrap();
+        assert!(observed.obstacle(metric).unwrap().contains("traffic.csv"));
+        assert!(observed.sample(&observed.cells()[0], metric).is_empty());
+        assert_eq!(observed.obstacle(observed.metric("failure_ratio").unwrap()), None);
+    }
+
+    #[test]
+    fn cells_with_unequal_replications_are_paired_where_both_have_one() {
+        let mut results = Folder::default().results();
+        // The second cell is a copy of the first with two replications less, but for one value.
+        let mut copies: Vec<_> = results.runs.iter().filter(|run| run.cell == 0).cloned().collect();
+        copies.truncate(3);
+        copies.iter_mut().for_each(|run| run.cell = 1);
+        results.runs.retain(|run| run.cell != 1);
+        results.runs.extend(copies);
+        let position = results.runs.len() - 1;
+        let observed = Observed::of(results.clone());
+        let (long, short) = (&observed.cells()[0], &observed.cells()[1]);
+        let metric = observed.metric("connect_p99_ms").unwrap();
+        for (a, b) in [(long, short), (short, long)] {
+            let paired = observed.paired(a, b, metric);
+            assert_eq!((paired.len(), paired.test().unwrap().difference.value), (3, 0.0));
+            assert!(observed.identical(a, b, metric), "in every replication that both have");
+            assert!(!observed.all_identical(a, b), "they are no one policy");
+        }
+        assert_eq!((observed.sample(long, metric).len(), observed.sample(short, metric).len()), (5, 3));
+        results.runs[position].values[metric] = Some(1e9);
+        let changed = Observed::of(results);
+        assert!(!changed.identical(&changed.cells()[0], &changed.cells()[1], metric));
+    }
+
+    #[test]
+    fn unfinished_and_foreign_folders_are_refused() {
+        let folder = Folder::default().write();
+        let with = |manifest: &str| {
+            std::fs::write(folder.path().join("manifest.json"), manifest).unwrap();
+            Observed::read(folder.path()).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(with("{}"), Ok(()));
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(with(&format!("{{\"zonesim\": \"{version}\", \"complete\": true}}")), Ok(()));
+        assert!(with("{\"complete\": false}").unwrap_err().contains("--resume"));
+        assert!(with("{\"zonesim\": \"99.1.0\"}").unwrap_err().contains("made by zonesim 99.1.0"));
+        std::fs::write(folder.path().join(".zonesim-journal"), "").unwrap();
+        assert!(with("{}").unwrap_err().contains("not finished"));
+    }
+
+    #[test]
+    fn versions_belong_together_as_cargo_says() {
+        assert_eq!(series("0.1.0"), series("0.1.9"));
+        assert_ne!(series("0.1.0"), series("0.2.0"));
+        assert_eq!(series("1.1.0"), series("1.9.3"));
+        assert_ne!(series("1.1.0"), series("2.1.0"));
+    }
+
+    #[test]
+    fn an_unknown_metric_gets_a_suggestion() {
+        let error = observed().metric("failure_rate").unwrap_err().to_string();
+        assert!(error.contains("failure_ratio"), "{error}");
+    }
+}
