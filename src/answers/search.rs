@@ -43,18 +43,18 @@ pub struct Question {
 
 /// What the replications of one cell gave for each metric of a question.
 #[derive(Clone, Debug, Default)]
-pub struct Point {
+pub struct TriedValue {
     /// By metric, then by replication.
     observations: Vec<Vec<Option<Observation>>>,
 }
 
 /// The cells of one arm, and of one value of every other axis, by the positions of their values on the grid.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct SearchedLine {
     /// What random streams of the line are called.
     pub name: String,
     /// What was tried.
-    pub points: BTreeMap<usize, Point>,
+    pub points: BTreeMap<usize, TriedValue>,
 }
 
 /// What a question comes to, for what is known of a line.
@@ -63,14 +63,14 @@ pub enum Asked {
     /// These positions of the grid have to be tried.
     Try(Vec<usize>),
     /// The search has ended.
-    Found(Box<Answer>),
+    Found(Box<LineAnswer>),
 }
 
 /// The answer for one line.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct LineAnswer {
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: LineOutcome,
     /// How many values were tried.
     pub tried: usize,
     /// Where a metric of the question rises or falls, shown with confidence, if together they say that there may be another
@@ -82,19 +82,19 @@ pub struct Answer {
 
 /// What was found.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum LineOutcome {
     /// The boundary lies between two neighbours: the last that keeps to all constraints with confidence, and the first that
     /// does not.
     Between {
         /// The last that does.
-        inside: Judged,
+        inside: JudgedValue,
         /// The first that does not.
-        beyond: Judged,
+        beyond: JudgedValue,
     },
     /// Both ends of the range keep to all constraints with confidence.
-    Everywhere([Judged; 2]),
+    Everywhere([JudgedValue; 2]),
     /// Neither end does.
-    Nowhere([Judged; 2]),
+    Nowhere([JudgedValue; 2]),
     /// The best of what was tried.
     Best {
         /// Its position.
@@ -112,7 +112,7 @@ pub enum Outcome {
 
 /// How one value of the grid stands to the constraints.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedValue {
     /// Its position.
     pub at: usize,
     /// One for each constraint.
@@ -165,7 +165,7 @@ impl Question {
     }
 
     /// Adds to `point` what the next replication of its cell gave.
-    pub fn observe(&self, point: &mut Point, run: &Run<'_>) {
+    pub fn observe(&self, point: &mut TriedValue, run: &Run<'_>) {
         point.observations.resize_with(self.metrics.len(), Vec::new);
         for (metric, observed) in self.metrics.iter().zip(&mut point.observations) {
             observed.push(metric.observe(run));
@@ -173,26 +173,26 @@ impl Question {
     }
 
     /// What has to be tried, or what was found.
-    pub fn ask(&self, line: &Line) -> Asked {
+    pub fn ask(&self, line: &SearchedLine) -> Asked {
         match &self.goal {
             Goal::Boundary(constraints) => self.boundary(line, constraints),
             Goal::Best { maximize, .. } => self.best(line, *maximize),
         }
     }
 
-    fn boundary(&self, line: &Line, constraints: &[Constraint]) -> Asked {
-        let judged: BTreeMap<usize, Judged> =
+    fn boundary(&self, line: &SearchedLine, constraints: &[Constraint]) -> Asked {
+        let judged: BTreeMap<usize, JudgedValue> =
             line.points.keys().map(|at| (*at, self.judge(line, *at, constraints))).collect();
-        let keeps = |at: usize| judged.get(&at).map(Judged::is_kept);
+        let keeps = |at: usize| judged.get(&at).map(JudgedValue::is_kept);
         let ends = || [judged[&0].clone(), judged[&self.last].clone()];
         let (outcome, strays) = match section::bisect(self.last, keeps) {
             Sought::Missing(positions) => return Asked::Try(positions),
-            Sought::Found(Ends::Alike(true)) => (Outcome::Everywhere(ends()), stray(&judged, |_| true)),
-            Sought::Found(Ends::Alike(false)) => (Outcome::Nowhere(ends()), stray(&judged, |_| false)),
+            Sought::Found(Ends::Alike(true)) => (LineOutcome::Everywhere(ends()), stray(&judged, |_| true)),
+            Sought::Found(Ends::Alike(false)) => (LineOutcome::Nowhere(ends()), stray(&judged, |_| false)),
             Sought::Found(Ends::Between { kept, not }) => {
                 let inside = |at: usize| if kept < not { at <= kept } else { at >= kept };
                 let between =
-                    Outcome::Between { inside: judged[&kept].clone(), beyond: judged[&not].clone() };
+                    LineOutcome::Between { inside: judged[&kept].clone(), beyond: judged[&not].clone() };
                 (between, stray(&judged, inside))
             }
         };
@@ -202,20 +202,25 @@ impl Question {
             let both = turns.iter().any(|turn| turn.rises) && turns.iter().any(|turn| !turn.rises);
             turns.into_iter().filter(move |_| both).map(move |turn| (metric, turn))
         });
-        Asked::Found(Box::new(Answer { outcome, tried: line.points.len(), turns: turns.collect(), strays }))
+        Asked::Found(Box::new(LineAnswer {
+            outcome,
+            tried: line.points.len(),
+            turns: turns.collect(),
+            strays,
+        }))
     }
 
     /// How `line` stands to `constraints` at one position. The bounds of all positions that may be tried hold together.
-    fn judge(&self, line: &Line, at: usize, constraints: &[Constraint]) -> Judged {
+    fn judge(&self, line: &SearchedLine, at: usize, constraints: &[Constraint]) -> JudgedValue {
         let error = FAMILY_ERROR / (self.steps_max() * constraints.len()) as f64;
         let checks = constraints.iter().enumerate().map(|(metric, constraint)| {
             let stream = format!("search {} {} {at}", constraint.metric, line.name);
             check(&Paired::alone(line.points[&at].sample(metric)), constraint, error, &stream)
         });
-        Judged { at, checks: checks.collect() }
+        JudgedValue { at, checks: checks.collect() }
     }
 
-    fn best(&self, line: &Line, maximize: bool) -> Asked {
+    fn best(&self, line: &SearchedLine, maximize: bool) -> Asked {
         let sign = if maximize { -1.0 } else { 1.0 };
         let estimate = |at: usize| line.points.get(&at).map(|point| point.sample(0).estimate());
         // What has no value is worse than all that has.
@@ -227,11 +232,11 @@ impl Question {
         }
         let tried = line.points.len();
         let found =
-            |outcome, turns| Asked::Found(Box::new(Answer { outcome, tried, turns, strays: Vec::new() }));
+            |outcome, turns| Asked::Found(Box::new(LineAnswer { outcome, tried, turns, strays: Vec::new() }));
         let costs = line.points.keys().filter_map(|at| Some((cost(*at)?, *at)));
         let least = costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, at)| at);
         let Some((at, estimate)) = least.and_then(|at| Some((at, estimate(at)??))) else {
-            return found(Outcome::Missing, Vec::new());
+            return found(LineOutcome::Missing, Vec::new());
         };
         let below = line.points.range(..at).next_back().map_or(0, |(other, _)| *other);
         let above = line.points.range(at + 1..).next().map_or(self.last, |(other, _)| *other);
@@ -240,10 +245,10 @@ impl Question {
         let second = turns.windows(2).any(|pair| pair[0].rises != maximize && pair[1].rises == maximize);
         let turns = turns.into_iter().filter(|_| second).map(|turn| (0, turn)).collect();
         let rivals = evidence::rivals(line, at);
-        found(Outcome::Best { at, estimate, bracket: (below, above), rivals }, turns)
+        found(LineOutcome::Best { at, estimate, bracket: (below, above), rivals }, turns)
     }
 
-    fn turns(&self, line: &Line, metric: usize) -> Vec<Turn> {
+    fn turns(&self, line: &SearchedLine, metric: usize) -> Vec<Turn> {
         evidence::turns(line, metric)
     }
 
@@ -254,12 +259,12 @@ impl Question {
 }
 
 /// The positions that stand elsewhere than `inside` says, with confidence.
-fn stray(judged: &BTreeMap<usize, Judged>, inside: impl Fn(usize) -> bool) -> Vec<usize> {
-    let wrong = |one: &&Judged| if inside(one.at) { one.is_broken() } else { one.is_kept() };
+fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) -> Vec<usize> {
+    let wrong = |one: &&JudgedValue| if inside(one.at) { one.is_broken() } else { one.is_kept() };
     judged.values().filter(wrong).map(|one| one.at).collect()
 }
 
-impl Judged {
+impl JudgedValue {
     /// Whether all constraints are kept, with confidence.
     pub fn is_kept(&self) -> bool {
         self.checks.iter().all(|check| check.standing == Standing::Kept)
@@ -271,7 +276,7 @@ impl Judged {
     }
 }
 
-impl Point {
+impl TriedValue {
     /// What it gave for the metric at this position of the question; replications without a value are left out.
     fn sample(&self, metric: usize) -> Sample {
         self.observations[metric].iter().flatten().copied().collect()

@@ -29,12 +29,12 @@ struct Sequence {
     /// What those that are finished say.
     found: BTreeMap<u32, Option<Observation>>,
     planned: u32,
-    end: Option<End>,
+    end: Option<CellEnd>,
 }
 
 /// Why a cell gets no more replications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CellEnd {
     /// It has reached its precision.
     Reached,
     /// It has had as many as it may have.
@@ -45,7 +45,7 @@ pub enum End {
 
 /// How far a cell is that is run for a precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct CellStanding {
     /// The cell's number.
     pub cell: usize,
     /// Its replications so far, those that are planned included.
@@ -55,7 +55,7 @@ pub struct Standing {
     /// How wide its interval is, as of the replications that are finished without a gap before them.
     pub width: Option<Width>,
     /// Why it gets no more, if it does not.
-    pub end: Option<End>,
+    pub end: Option<CellEnd>,
 }
 
 impl Agenda {
@@ -156,7 +156,7 @@ impl Agenda {
     }
 
     /// How far each cell is; nothing without a precision.
-    pub fn standings(&self) -> impl Iterator<Item = Standing> {
+    pub fn standings(&self) -> impl Iterator<Item = CellStanding> {
         let of = |(cell, sequence): (&usize, &Sequence)| {
             let precision = self.precision.as_ref().expect("there are sequences with a precision only");
             sequence.standing(*cell, precision)
@@ -184,9 +184,9 @@ impl Sequence {
         }
         let left = precision.max_replications - self.planned;
         match precision.rule.look(&self.values()) {
-            Look::Enough => self.end = Some(End::Reached),
-            Look::Valueless => self.end = Some(End::Valueless),
-            Look::More(_) if left == 0 => self.end = Some(End::Exhausted),
+            Look::Enough => self.end = Some(CellEnd::Reached),
+            Look::Valueless => self.end = Some(CellEnd::Valueless),
+            Look::More(_) if left == 0 => self.end = Some(CellEnd::Exhausted),
             Look::More(more) => return Some(u32::try_from(more).unwrap_or(left).min(left)),
         }
         None
@@ -198,7 +198,7 @@ impl Sequence {
         in_order.map(|((_, value), _)| *value).collect()
     }
 
-    fn standing(&self, cell: usize, precision: &Precision) -> Standing {
+    fn standing(&self, cell: usize, precision: &Precision) -> CellStanding {
         let values = self.values();
         let width = precision.rule.width(&values);
         let expected = match self.end {
@@ -208,7 +208,7 @@ impl Sequence {
                 expected.max(self.planned).min(precision.max_replications)
             }
         };
-        Standing { cell, replications: self.planned, expected, width, end: self.end }
+        CellStanding { cell, replications: self.planned, expected, width, end: self.end }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the tried values of a line say beside the answer: where a metric rises and falls, and what may be as good.
 
-use super::{Line, Point};
+use super::{SearchedLine, TriedValue};
 use crate::answers::compare::FAMILY_ERROR;
 use crate::stats::holm;
 
@@ -17,8 +17,8 @@ pub struct Turn {
 
 /// Where the metric at this position of the question changes along `line`: paired differences of neighbours, corrected for all
 /// of them.
-pub(super) fn turns(line: &Line, metric: usize) -> Vec<Turn> {
-    let points: Vec<(usize, &Point)> = line.points.iter().map(|(at, point)| (*at, point)).collect();
+pub(super) fn turns(line: &SearchedLine, metric: usize) -> Vec<Turn> {
+    let points: Vec<(usize, &TriedValue)> = line.points.iter().map(|(at, point)| (*at, point)).collect();
     let tests: Vec<Option<(f64, f64)>> =
         points.windows(2).map(|pair| difference(pair[0].1, pair[1].1, metric)).collect();
     let p_values: Vec<f64> = tests.iter().map(|test| test.map_or(1.0, |(_, p)| p)).collect();
@@ -33,7 +33,7 @@ pub(super) fn turns(line: &Line, metric: usize) -> Vec<Turn> {
 }
 
 /// The positions of `line` that are not told apart from the best one, in the first metric.
-pub(super) fn rivals(line: &Line, best: usize) -> Vec<usize> {
+pub(super) fn rivals(line: &SearchedLine, best: usize) -> Vec<usize> {
     let others: Vec<usize> = line.points.keys().copied().filter(|at| *at != best).collect();
     let p_value = |at: &usize| {
         let test = difference(&line.points[&best], &line.points[at], 0);
@@ -47,7 +47,7 @@ pub(super) fn rivals(line: &Line, best: usize) -> Vec<usize> {
 }
 
 /// The paired difference, second minus first, and its p-value.
-fn difference(first: &Point, second: &Point, metric: usize) -> Option<(f64, f64)> {
+fn difference(first: &TriedValue, second: &TriedValue, metric: usize) -> Option<(f64, f64)> {
     let test = first.paired(second, metric).test()?;
     Some((test.difference.value, test.difference.p_value(0.0)?))
 }

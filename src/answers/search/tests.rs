@@ -3,15 +3,15 @@
 use super::*;
 
 /// Eight replications of `value` with a little noise that every value shares.
-fn point(value: f64) -> Point {
+fn point(value: f64) -> TriedValue {
     let noise = [0.01, -0.02, 0.015, 0.0, -0.01, 0.02, -0.015, 0.005];
     let near = |noise: f64| Some(Observation::Value(value * (1.0 + 0.1 * noise)));
-    Point { observations: vec![noise.map(near).to_vec()] }
+    TriedValue { observations: vec![noise.map(near).to_vec()] }
 }
 
 /// Asks until there is an answer; every position that is asked for gets the value of `metric`.
-fn search(question: &Question, metric: impl Fn(usize) -> f64) -> (Answer, Line) {
-    let mut line = Line { name: "x".to_owned(), ..Line::default() };
+fn search(question: &Question, metric: impl Fn(usize) -> f64) -> (LineAnswer, SearchedLine) {
+    let mut line = SearchedLine { name: "x".to_owned(), ..SearchedLine::default() };
     loop {
         match question.ask(&line) {
             Asked::Found(answer) => return (*answer, line),
@@ -35,7 +35,7 @@ fn best(metric: &str, maximize: Option<bool>) -> Question {
 #[test]
 fn a_boundary_is_found_with_confidence_from_either_side() {
     let (answer, _) = search(&boundary("request_p99_ms<=50"), |at| 10.0 + at as f64);
-    let Outcome::Between { inside, beyond } = &answer.outcome else { panic!("{answer:?}") };
+    let LineOutcome::Between { inside, beyond } = &answer.outcome else { panic!("{answer:?}") };
     // At 40 the estimate is the limit itself: half of its interval lies beyond.
     assert_eq!((inside.at, beyond.at), (39, 40));
     assert!(inside.is_kept() && !beyond.is_kept() && !beyond.is_broken());
@@ -43,16 +43,16 @@ fn a_boundary_is_found_with_confidence_from_either_side() {
     assert!(answer.turns.is_empty() && answer.strays.is_empty());
 
     let (answer, _) = search(&boundary("request_p99_ms<=50"), |at| 110.0 - at as f64);
-    let Outcome::Between { inside, beyond } = &answer.outcome else { panic!("{answer:?}") };
+    let LineOutcome::Between { inside, beyond } = &answer.outcome else { panic!("{answer:?}") };
     assert_eq!((inside.at, beyond.at), (61, 60));
 }
 
 #[test]
 fn ends_that_are_alike_are_said_to_be() {
     let (answer, line) = search(&boundary("request_p99_ms<=500"), |at| 10.0 + at as f64);
-    assert!(matches!(answer.outcome, Outcome::Everywhere(_)) && line.points.len() == 2);
+    assert!(matches!(answer.outcome, LineOutcome::Everywhere(_)) && line.points.len() == 2);
     let (answer, _) = search(&boundary("request_p99_ms<=5"), |at| 10.0 + at as f64);
-    assert!(matches!(answer.outcome, Outcome::Nowhere(_)), "{answer:?}");
+    assert!(matches!(answer.outcome, LineOutcome::Nowhere(_)), "{answer:?}");
 }
 
 #[test]
@@ -74,15 +74,15 @@ fn a_metric_that_rises_and_falls_is_evidence_of_another_boundary() {
 fn the_best_is_found_in_either_direction_with_its_bracket_and_rivals() {
     let valley = |at: usize| 20.0 + (at as f64 - 30.0).powi(2) / 10.0;
     let (answer, _) = search(&best("request_p99_ms", None), valley);
-    let Outcome::Best { at, bracket, estimate, .. } = &answer.outcome else { panic!("{answer:?}") };
+    let LineOutcome::Best { at, bracket, estimate, .. } = &answer.outcome else { panic!("{answer:?}") };
     assert_eq!((*at, *bracket), (30, (29, 31)));
     assert!((estimate.value - 20.0).abs() < 0.1);
     assert!(answer.turns.is_empty());
     let (answer, _) = search(&best("requests", Some(true)), |at| 1000.0 - valley(at));
-    assert!(matches!(answer.outcome, Outcome::Best { at: 30, .. }), "{answer:?}");
+    assert!(matches!(answer.outcome, LineOutcome::Best { at: 30, .. }), "{answer:?}");
     // A floor that is level: nothing there is told apart.
     let (answer, line) = search(&best("request_p99_ms", None), |at| at.abs_diff(50).max(10) as f64);
-    let Outcome::Best { at, rivals, .. } = &answer.outcome else { panic!("{answer:?}") };
+    let LineOutcome::Best { at, rivals, .. } = &answer.outcome else { panic!("{answer:?}") };
     assert!((40..=60).contains(at) && rivals.iter().all(|rival| (40..=60).contains(rival)));
     assert_eq!(rivals.len() + 1, line.points.keys().filter(|at| (40..=60).contains(*at)).count());
 }
@@ -99,13 +99,13 @@ fn a_second_valley_is_evidence_and_missing_values_are_worst() {
     let Asked::Found(answer) = question.ask(&line) else { panic!("it was answered before") };
     assert!(!answer.turns.is_empty(), "{answer:?}");
 
-    let mut line = Line::default();
+    let mut line = SearchedLine::default();
     while let Asked::Try(positions) = question.ask(&line) {
-        let nothing = || Point { observations: vec![vec![None; 8]] };
+        let nothing = || TriedValue { observations: vec![vec![None; 8]] };
         line.points.extend(positions.into_iter().map(|at| (at, nothing())));
     }
     let Asked::Found(answer) = question.ask(&line) else { panic!("it has ended") };
-    assert!(matches!(answer.outcome, Outcome::Missing));
+    assert!(matches!(answer.outcome, LineOutcome::Missing));
 }
 
 #[test]

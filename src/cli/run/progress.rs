@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::Console;
 use crate::experiment::Experiment;
-use crate::job::agenda::{Agenda, Standing};
+use crate::job::agenda::{Agenda, CellStanding};
 use crate::job::cost::costs;
 use crate::job::runner::UnderWay;
 use crate::metrics::gauge::Gauge;
@@ -83,7 +83,7 @@ impl<'a> ProgressLine<'a> {
             return;
         }
         self.shown = Some(Instant::now());
-        let standings: Vec<Standing> = agenda.standings().collect();
+        let standings: Vec<CellStanding> = agenda.standings().collect();
         let account = self.account(&standings, under_way);
         self.bar.set_position((account.done * LENGTH as f64) as u64);
         let width = widest(standings.into_iter()).map(|standing| self.width(&standing)).unwrap_or_default();
@@ -95,7 +95,7 @@ impl<'a> ProgressLine<'a> {
         self.bar.finish_and_clear();
     }
 
-    fn account(&self, standings: &[Standing], under_way: &[UnderWay]) -> Account {
+    fn account(&self, standings: &[CellStanding], under_way: &[UnderWay]) -> Account {
         let cost = |cell: usize| self.costs[cell] as f64;
         let (runs, all) = match standings {
             [] => self.planned,
@@ -113,7 +113,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    fn width(&self, standing: &Standing) -> String {
+    fn width(&self, standing: &CellStanding) -> String {
         let (Some(width), Some(precision)) = (standing.width, self.experiment.precision()) else {
             return String::new();
         };
@@ -125,8 +125,8 @@ impl<'a> ProgressLine<'a> {
 }
 
 /// The cell that is farthest from its precision, of those that are not there.
-fn widest(standings: impl Iterator<Item = Standing>) -> Option<Standing> {
-    let excess = |standing: &Standing| standing.width.map_or(0.0, |width| width.half / width.allowed);
+fn widest(standings: impl Iterator<Item = CellStanding>) -> Option<CellStanding> {
+    let excess = |standing: &CellStanding| standing.width.map_or(0.0, |width| width.half / width.allowed);
     let open = standings.filter(|standing| standing.end.is_none());
     open.max_by(|a, b| excess(a).total_cmp(&excess(b)))
 }
@@ -169,7 +169,7 @@ fn time_text(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::agenda::End;
+    use crate::job::agenda::CellEnd;
     use crate::stats::Width;
 
     #[test]
@@ -201,14 +201,15 @@ mod tests {
 
     #[test]
     fn the_widest_open_cell_is_shown() {
-        let standing = |cell, half, end| Standing {
+        let standing = |cell, half, end| CellStanding {
             cell,
             replications: 15,
             expected: 20,
             width: Some(Width { half, allowed: 1.0 }),
             end,
         };
-        let all = [standing(0, 2.0, None), standing(1, 3.0, None), standing(2, 9.0, Some(End::Exhausted))];
+        let all =
+            [standing(0, 2.0, None), standing(1, 3.0, None), standing(2, 9.0, Some(CellEnd::Exhausted))];
         assert_eq!(widest(all.into_iter()).unwrap().cell, 1);
         assert_eq!(widest(std::iter::empty()), None);
     }

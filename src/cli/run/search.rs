@@ -19,7 +19,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::job::remove_old;
 use super::{resumable, stop_on_signal};
-use crate::answers::search::{Answer, Asked, Line, Point, Question};
+use crate::answers::search::{Asked, LineAnswer, Question, SearchedLine, TriedValue};
 use crate::cli::Status;
 use crate::cli::closing::headlines;
 use crate::cli::console::Console;
@@ -57,7 +57,7 @@ pub(super) struct Job<'a> {
 struct Found {
     /// The arm and its values of the other axes.
     name: String,
-    answer: Answer,
+    answer: LineAnswer,
 }
 
 impl Search {
@@ -78,7 +78,7 @@ impl Search {
             return Err(super::UsageError(help.to_owned()).into());
         }
         let search = Self { experiment: Arc::clone(experiment), request, question };
-        let Asked::Try(first) = search.question.ask(&Line::default()) else {
+        let Asked::Try(first) = search.question.ask(&SearchedLine::default()) else {
             unreachable!("nothing is known of an empty line");
         };
         // The ends and one step show whether the whole grid can be set.
@@ -157,7 +157,7 @@ impl Search {
 
     /// The most cells: a value that one line of an arm asks for is run for all of them.
     fn cells_max(&self) -> u64 {
-        let first: usize = match self.question.ask(&Line::default()) {
+        let first: usize = match self.question.ask(&SearchedLine::default()) {
             Asked::Try(first) => first.len(),
             Asked::Found(_) => 1,
         };
@@ -200,7 +200,7 @@ struct Hunt<'a> {
     /// The number of each cell in the journal, by its arm and its values of all axes.
     numbers: BTreeMap<String, usize>,
     /// By line and position on the grid, what was tried; in the order of the experiment's lines.
-    lines: Vec<Line>,
+    lines: Vec<SearchedLine>,
     wall_time: Duration,
 }
 
@@ -305,7 +305,7 @@ impl<'a> Hunt<'a> {
             let name = self.search.line_name(experiment, cell);
             let known = self.lines.iter().position(|line| line.name == name);
             let index = known.unwrap_or_else(|| {
-                self.lines.push(Line { name, ..Line::default() });
+                self.lines.push(SearchedLine { name, ..SearchedLine::default() });
                 self.lines.len() - 1
             });
             if arms.len() < self.lines.len() {
@@ -331,9 +331,9 @@ impl<'a> Hunt<'a> {
     }
 
     /// What `cell` of `experiment` gave.
-    fn point(&mut self, experiment: &Experiment, cell: &Cell) -> anyhow::Result<Point> {
+    fn point(&mut self, experiment: &Experiment, cell: &Cell) -> anyhow::Result<TriedValue> {
         let scenario = &experiment.scenario(cell);
-        let mut point = Point::default();
+        let mut point = TriedValue::default();
         for replication in 0..experiment.replications() {
             let outcome = self.journal.outcome(RunId { cell: self.numbers[&key(cell)], replication })?;
             let outcome = &outcome.expect("every run of the cell is finished");

@@ -51,7 +51,7 @@ fn run(experiment: &Experiment, mut agenda: Agenda, chance: u32) -> (Agenda, BTr
     (agenda, outcomes)
 }
 
-fn standings(agenda: &Agenda) -> Vec<Standing> {
+fn standings(agenda: &Agenda) -> Vec<CellStanding> {
     agenda.standings().collect()
 }
 
@@ -62,8 +62,8 @@ fn cells_stop_where_they_are_known_whatever_the_order() {
     let experiment = experiment(FAILURES);
     let (agenda, outcomes) = run(&experiment, Agenda::new(&experiment, None), 0);
     let found = standings(&agenda);
-    let ends: Vec<Option<End>> = found.iter().map(|standing| standing.end).collect();
-    assert_eq!(ends[..2], [Some(End::Reached), Some(End::Exhausted)]);
+    let ends: Vec<Option<CellEnd>> = found.iter().map(|standing| standing.end).collect();
+    assert_eq!(ends[..2], [Some(CellEnd::Reached), Some(CellEnd::Exhausted)]);
     assert_eq!(found[1].replications, 40);
     assert!((15..40).contains(&found[0].replications), "{found:?}");
     assert!(found[0].width.unwrap().is_enough() && !found[1].width.unwrap().is_enough());
@@ -86,7 +86,7 @@ fn a_cell_without_a_value_ends_after_the_first_look() {
     let experiment = experiment("metric = \"request_p99_ms\", absolute = 1.0");
     let (agenda, _) = run(&experiment, Agenda::new(&experiment, None), 0);
     let last = standings(&agenda)[2];
-    assert_eq!((last.end, last.replications, last.width), (Some(End::Valueless), 15, None));
+    assert_eq!((last.end, last.replications, last.width), (Some(CellEnd::Valueless), 15, None));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn equal_values_end_it_after_the_first_look() {
     let experiment = experiment("metric = \"spilled_connection_ratio\", relative = 0.1");
     let (agenda, _) = run(&experiment, Agenda::new(&experiment, None), 0);
     let found = standings(&agenda);
-    assert!(found.iter().all(|standing| standing.end == Some(End::Reached) || standing.cell == 2));
+    assert!(found.iter().all(|standing| standing.end == Some(CellEnd::Reached) || standing.cell == 2));
     assert_eq!(found[0].replications, 15);
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::Experiment;
-use crate::job::agenda::{Agenda, End};
+use crate::job::agenda::{Agenda, CellEnd};
 use crate::job::warmup::{FoundWarmup, PILOTS};
 use crate::metrics::gauge::Gauge;
 use crate::metrics::unit::Unit;
@@ -142,7 +142,8 @@ impl PrecisionEntry {
             Tolerance::Relative(share) => (Some(share), None),
             Tolerance::Absolute(most) => (None, Some(most)),
         };
-        let missed = agenda.standings().filter(|standing| !matches!(standing.end, None | Some(End::Reached)));
+        let missed =
+            agenda.standings().filter(|standing| !matches!(standing.end, None | Some(CellEnd::Reached)));
         let not_reached = missed.map(|standing| NotReached {
             cell: standing.cell,
             name: experiment.describe(&experiment.cells()[standing.cell]),

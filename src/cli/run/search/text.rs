@@ -4,7 +4,7 @@ use super::Found;
 use super::request::Request;
 use crate::answers::compare::FAMILY_ERROR;
 use crate::answers::recommend::{Check, Constraint, Standing};
-use crate::answers::search::{Answer, Goal, Judged, Outcome, Question};
+use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome, Question};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
 use crate::metrics::gauge::Gauge;
@@ -48,8 +48,8 @@ pub(super) fn render(request: &Request, question: &Question, name: &str, found: 
 }
 
 /// Whether there is an answer, and not that there is none.
-pub(super) fn is_answered(answer: &Answer) -> bool {
-    !matches!(answer.outcome, Outcome::Nowhere(_) | Outcome::Missing)
+pub(super) fn is_answered(answer: &LineAnswer) -> bool {
+    !matches!(answer.outcome, LineOutcome::Nowhere(_) | LineOutcome::Missing)
 }
 
 fn boundaries(request: &Request, constraints: &[Constraint], found: &[Found]) -> String {
@@ -74,22 +74,22 @@ fn boundaries(request: &Request, constraints: &[Constraint], found: &[Found]) ->
 }
 
 /// Where a line is kept, the bracket, and the values that show it.
-fn boundary<'a>(request: &Request, outcome: &'a Outcome) -> (String, String, Vec<&'a Judged>) {
+fn boundary<'a>(request: &Request, outcome: &'a LineOutcome) -> (String, String, Vec<&'a JudgedValue>) {
     match outcome {
-        Outcome::Between { inside, beyond } => {
+        LineOutcome::Between { inside, beyond } => {
             let (last, first) = (request.value(inside.at), request.value(beyond.at));
             match inside.at < beyond.at {
                 true => (format!("up to {last}"), format!("{last} to {first}"), vec![inside, beyond]),
                 false => (format!("from {last}"), format!("{first} to {last}"), vec![beyond, inside]),
             }
         }
-        Outcome::Everywhere(ends) => ("at both ends".to_owned(), NONE.to_owned(), ends.iter().collect()),
-        Outcome::Nowhere(ends) => ("at neither end".to_owned(), NONE.to_owned(), ends.iter().collect()),
-        Outcome::Best { .. } | Outcome::Missing => (NONE.to_owned(), NONE.to_owned(), Vec::new()),
+        LineOutcome::Everywhere(ends) => ("at both ends".to_owned(), NONE.to_owned(), ends.iter().collect()),
+        LineOutcome::Nowhere(ends) => ("at neither end".to_owned(), NONE.to_owned(), ends.iter().collect()),
+        LineOutcome::Best { .. } | LineOutcome::Missing => (NONE.to_owned(), NONE.to_owned(), Vec::new()),
     }
 }
 
-fn standing(judged: &Judged) -> &'static str {
+fn standing(judged: &JudgedValue) -> &'static str {
     match judged {
         _ if judged.is_kept() => "kept",
         _ if judged.is_broken() => "broken",
@@ -103,7 +103,7 @@ fn bests(request: &Request, metric: &str, found: &[Found]) -> String {
     let mut table = Table::new(&["line", "best", "bracket", metric, "tried"]);
     for Found { name, answer } in found {
         let [best, bracket, value] = match &answer.outcome {
-            Outcome::Best { at, estimate, bracket: (low, high), .. } => {
+            LineOutcome::Best { at, estimate, bracket: (low, high), .. } => {
                 let ends = estimate.ends(FAMILY_ERROR);
                 let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
                 let bracket = format!("{} to {}", request.value(*low), request.value(*high));
@@ -118,15 +118,15 @@ fn bests(request: &Request, metric: &str, found: &[Found]) -> String {
 }
 
 /// What has to be said of an answer beside its row.
-fn notes(request: &Request, question: &Question, answer: &Answer) -> Vec<String> {
+fn notes(request: &Request, question: &Question, answer: &LineAnswer) -> Vec<String> {
     let mut notes = Vec::new();
     match &answer.outcome {
-        Outcome::Everywhere(_) => notes.push(
+        LineOutcome::Everywhere(_) => notes.push(
             "feasible at both ends of the range: everywhere in it, unless it is broken and kept again between; widen the \
              range to find a boundary"
                 .to_owned(),
         ),
-        Outcome::Nowhere(ends) => {
+        LineOutcome::Nowhere(ends) => {
             let undecided: Vec<String> = ends.iter().filter_map(|end| undecided_note(request, end)).collect();
             let help = if undecided.is_empty() { "" } else { "add replications, " };
             notes.push(format!(
@@ -134,8 +134,8 @@ fn notes(request: &Request, question: &Question, answer: &Answer) -> Vec<String>
             ));
             notes.extend(undecided);
         }
-        Outcome::Between { beyond, .. } => notes.extend(undecided_note(request, beyond)),
-        Outcome::Best { at, bracket, rivals, .. } => {
+        LineOutcome::Between { beyond, .. } => notes.extend(undecided_note(request, beyond)),
+        LineOutcome::Best { at, bracket, rivals, .. } => {
             if bracket.0 == *at || bracket.1 == *at {
                 notes.push("the best lies at the end of the range: there may be a better one beyond it".to_owned());
             }
@@ -144,7 +144,7 @@ fn notes(request: &Request, question: &Question, answer: &Answer) -> Vec<String>
                 notes.push(format!("not told apart from it: {}", values.join(", ")));
             }
         }
-        Outcome::Missing => notes.push("the metric has no value anywhere".to_owned()),
+        LineOutcome::Missing => notes.push("the metric has no value anywhere".to_owned()),
     }
     if !answer.strays.is_empty() {
         let values: Vec<&str> = answer.strays.iter().map(|at| request.value(*at)).collect();
@@ -164,7 +164,7 @@ fn notes(request: &Request, question: &Question, answer: &Answer) -> Vec<String>
             })
             .collect();
         if !turns.is_empty() {
-            let what = if matches!(answer.outcome, Outcome::Best { .. }) {
+            let what = if matches!(answer.outcome, LineOutcome::Best { .. }) {
                 "more than one valley or hill"
             } else {
                 "not monotone"
@@ -176,7 +176,7 @@ fn notes(request: &Request, question: &Question, answer: &Answer) -> Vec<String>
 }
 
 /// That a value is not shown to break its limits, and what would decide.
-fn undecided_note(request: &Request, judged: &Judged) -> Option<String> {
+fn undecided_note(request: &Request, judged: &JudgedValue) -> Option<String> {
     let undecided = |check: &&Check| check.standing == Standing::Undecided;
     let value = request.value(judged.at);
     if judged.is_broken() {
