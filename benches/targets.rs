@@ -11,14 +11,13 @@ use std::alloc::System;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use cap::Cap;
 use common::{Light, Timed, is_test, median, millions, parse, rates, rates_by, row, simulate, table};
 use zonesim::cli::pages::use_large;
 use zonesim::experiment::{Experiment, Overrides, Source};
-use zonesim::job::runner::{Progress, RunPanic, all_runs, run_all};
+use zonesim::job::runner::run_every;
 use zonesim::random::RunSeed;
 use zonesim::sim::Simulation;
 
@@ -214,13 +213,7 @@ fn quickstart() -> Experiment {
 fn sweeps() {
     let light = Light { warmup_s: 0, measured: if is_test() { 1000 } else { 200_000 }, ..Light::new(1000) };
     let sweep = Arc::new(parse(light.text().replace("replications = 1,", "replications = 64,")));
-    let on = |jobs: usize| {
-        let runs = all_runs(&sweep);
-        let count = runs.len() as u64;
-        let ignore = |_: Progress| Ok::<(), RunPanic>(());
-        run_all(&sweep, runs, jobs, &AtomicBool::new(false), ignore).expect("every run succeeds");
-        count
-    };
+    let on = |jobs: usize| run_every(&sweep, jobs).expect("every run succeeds").len() as u64;
     let all: [Timed<'_>; 2] = [Box::new(|| on(1)), Box::new(|| on(2))];
     // Seconds of the clock: what matters is that both processors work.
     let found = rates_by(&all, || {

@@ -26,8 +26,9 @@ use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Sour
 use crate::figures::charts::ChartsError;
 use crate::figures::draw::Format;
 use crate::figures::page::PageError;
-use crate::job::journal::Journal;
+use crate::job::JobError;
 use crate::job::manifest::Manifest;
+use crate::results::is_unfinished;
 use crate::results::observed::QuestionError;
 use console::Console;
 
@@ -217,6 +218,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<ExperimentError>()
         || error.is::<UsageError>()
         || error.is::<QuestionError>()
+        || matches!(error.downcast_ref(), Some(JobError::Unfit(_) | JobError::Taken(_)))
         || matches!(error.downcast_ref(), Some(ChartsError::Request(_)))
         || matches!(error.downcast_ref(), Some(PageError::Request(_)))
 }
@@ -242,7 +244,7 @@ fn check_is_folder(folder: &Path) -> Result<(), UsageError> {
 /// Checks that `folder` holds results, or a job that has begun to write some.
 fn check_has_results(folder: &Path) -> Result<(), UsageError> {
     check_is_folder(folder)?;
-    if folder.join("runs.csv").exists() || Journal::exists(folder) || Manifest::read(folder).is_some() {
+    if folder.join("runs.csv").exists() || is_unfinished(folder) || Manifest::read(folder).is_some() {
         return Ok(());
     }
     let shown = folder.display();

@@ -30,6 +30,11 @@ use table::{Row, Table};
 /// The name of a job's journal in its results folder.
 pub const JOURNAL: &str = ".zonesim-journal";
 
+/// The name of the folder with charts in a results folder.
+pub const CHARTS: &str = "charts";
+/// The name of the page in a results folder.
+pub const PAGE: &str = "report.html";
+
 /// Whether a job in the folder `dir` has not ended: its journal is there.
 pub fn is_unfinished(dir: &Path) -> bool {
     dir.join(JOURNAL).exists()

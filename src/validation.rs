@@ -16,10 +16,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use crate::experiment::{Experiment, Overrides, Source};
-use crate::job::runner::{Progress, RunPanic, all_runs, run_all};
+use crate::job::runner::{RunFailure, run_every};
 use crate::sim::outcome::Outcome;
 use crate::stats::{Confidence, Interval, ratio_interval};
 pub use cases::all;
@@ -103,20 +102,15 @@ impl Case {
     /// Simulates it on `jobs` threads; gives what is found, check by check.
     ///
     /// # Errors
-    /// The first panic of a run.
+    /// The first failure of a run.
     ///
     /// # Panics
     /// If its text is no experiment, or measures nothing.
-    pub fn run(&self, jobs: usize) -> Result<Vec<Finding>, RunPanic> {
+    pub fn run(&self, jobs: usize) -> Result<Vec<Finding>, RunFailure> {
         let experiment = Arc::new(self.experiment());
-        let mut outcomes = BTreeMap::new();
-        let runs = all_runs(&experiment);
-        run_all(&experiment, runs, jobs, &AtomicBool::new(false), |progress| {
-            if let Progress::Finished(run, outcome) = progress {
-                outcomes.insert((run.replication, run.cell), *outcome);
-            }
-            Ok::<(), RunPanic>(())
-        })?;
+        let outcomes = run_every(&experiment, jobs)?.into_iter();
+        let outcomes: BTreeMap<_, _> =
+            outcomes.map(|(run, outcome)| ((run.replication, run.cell), outcome)).collect();
         let cells = experiment.cells().len();
         let outcomes: Vec<Outcome> = outcomes.into_values().collect();
         Ok(self.checks.iter().map(|check| self.finding(check, outcomes.chunks(cells))).collect())

@@ -9,20 +9,12 @@ use std::path::Path;
 use super::Status;
 use super::console::Console;
 use crate::answers::thresholds::Judged;
-use crate::experiment::Experiment;
-use crate::job::manifest::Manifest;
-use crate::results::tables::CellSummary;
+use crate::job::CompleteJob;
 
 /// Says what `folder` holds, and judges it.
-pub(super) fn close(
-    experiment: &Experiment,
-    summaries: &[CellSummary],
-    manifest: &Manifest,
-    folder: &Path,
-    console: &Console,
-) -> Status {
-    headlines(experiment, summaries, manifest, folder, console);
-    let judged = thresholds::judged(experiment, summaries);
+pub(super) fn close(job: &CompleteJob, folder: &Path, console: &Console) -> Status {
+    headlines(job, folder, console);
+    let judged = thresholds::judged(&job.experiment, &job.summaries);
     if judged.is_empty() {
         return Status::Done;
     }
@@ -31,13 +23,8 @@ pub(super) fn close(
 }
 
 /// Says what `folder` holds.
-pub(super) fn headlines(
-    experiment: &Experiment,
-    summaries: &[CellSummary],
-    manifest: &Manifest,
-    folder: &Path,
-    console: &Console,
-) {
+pub(super) fn headlines(job: &CompleteJob, folder: &Path, console: &Console) {
+    let CompleteJob { experiment, summaries, manifest } = job;
     console.note(summary::render(experiment, summaries).trim_end());
     manifest.warnings().iter().for_each(|line| console.caution(line));
     doubt::disagreements(experiment, summaries).iter().for_each(|line| console.note(line));

@@ -7,7 +7,7 @@ use clap::Args;
 use super::console::Console;
 use super::{ChartFormat, Status, check_has_results};
 use crate::figures::charts::draw_all;
-use crate::results::missing_details;
+use crate::results::{CHARTS, missing_details};
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArgs {
@@ -27,6 +27,6 @@ pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status>
     for name in missing_details(&args.folder) {
         console.note(&format!("{name} is not there, so that what it shows is not drawn"));
     }
-    console.note(&format!("{} files in {}", charts.len(), args.folder.join("charts").display()));
+    console.note(&format!("{} files in {}", charts.len(), args.folder.join(CHARTS).display()));
     Ok(Status::Done)
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use super::console::Console;
 use super::{Status, check_has_results};
 use crate::figures::page;
+use crate::results::PAGE;
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
@@ -20,7 +21,7 @@ pub(super) struct ReportArgs {
 
 pub(super) fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Status> {
     check_has_results(&args.folder)?;
-    let out = args.out.clone().unwrap_or_else(|| args.folder.join(page::NAME));
+    let out = args.out.clone().unwrap_or_else(|| args.folder.join(PAGE));
     page::write(&args.folder, &out)?;
     console.note(&format!("report in {}", out.display()));
     Ok(Status::Done)

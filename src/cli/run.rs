@@ -1,31 +1,28 @@
 //! `zonesim run`: simulates every run of an experiment, or of a shard of it, and writes its results folder.
 
-mod job;
-mod pilots;
 mod progress;
 mod search;
 mod shard;
+pub(super) mod watching;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
 use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{ChartFormat, OverrideArgs, Status, UsageError, read_experiment, threads};
+use super::{ChartFormat, OverrideArgs, Status, read_experiment, threads};
 use crate::experiment::{Experiment, Overrides};
+use crate::figures::draw::Format;
 use crate::job::agenda::Agenda;
 use crate::job::cost::expected_connections;
 use crate::job::warmup::pilot_runs;
+use crate::job::{self, CompleteJob, Folder, JobEnd};
 use crate::stats::SequentialRule;
-use job::{Job, Task};
-use pilots::settle;
-use search::{Search, SearchArgs};
+use search::SearchArgs;
 use shard::ShardArg;
+use watching::{Terminal, resumable, told};
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -74,82 +71,62 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         ..Overrides::default()
     };
     let shard = args.shard.map(|shard| shard.resolve(|name| std::env::var(name).ok())).transpose()?;
-    let experiment = Arc::new(read_experiment(args.file.as_ref(), &overrides)?);
+    let experiment = read_experiment(args.file.as_ref(), &overrides)?;
     let name = shard.map_or_else(|| experiment.name().to_owned(), |shard| shard.folder(experiment.name()));
-    let folder = args.out.unwrap_or_else(|| Path::new("results").join(name));
-    if args.search.is_asked() {
-        let search = Search::new(&experiment, &args.search)?;
-        if args.dry_run {
-            let (table, total) = search.plan();
-            console.data(&table)?;
-            console.note(&total);
-            return Ok(Status::Done);
-        }
-        let charts = (!args.no_charts).then(|| args.format.files());
-        let (folder, threads) = (folder.as_path(), threads(args.jobs)?);
-        return search.run(&search::Job { folder, resume: args.resume, threads, charts }, console);
-    }
-    let task = Task { experiment: &experiment, shard, folder: &folder };
+    let path = args.out.unwrap_or_else(|| Path::new("results").join(name));
+    let search = args.search.is_asked().then(|| args.search.read(&experiment)).transpose()?;
     if args.dry_run {
-        let (table, total) = plan(&experiment, &task.agenda());
+        let (table, total) = match &search {
+            Some(search) => search::plan(search),
+            None => plan(&experiment, &Agenda::new(&experiment, shard)),
+        };
         console.data(&table)?;
         console.note(&total);
         return Ok(Status::Done);
     }
-    let jobs = threads(args.jobs)?;
-    // A whole job is done again if it is asked for; a shard is one of many that a cluster may start twice.
-    if (args.resume || shard.is_some()) && task.is_complete() {
-        console.note(&format!("{} is complete", folder.display()));
-        return Ok(Status::Done);
-    }
-    // More threads than runs would have nothing to do.
-    let jobs = jobs.min(usize::try_from(task.agenda().most_runs()).unwrap_or(jobs)).max(1);
-    let mut journal = task.open(args.resume, console)?;
-    let stop = stop_on_signal()?;
-    let stopped = || {
-        console.note(&format!("stopped: {}", resumable(&folder)));
-        Ok(Status::Interrupted)
-    };
-    // A shard without runs needs no warm-up.
-    let settled = match task.agenda().most_runs() {
-        0 => Some(Arc::clone(&experiment)),
-        _ => settle(&experiment, &mut journal, jobs, &stop, console)?,
-    };
-    let Some(experiment) = settled else { return stopped() };
-    let mut job = Job::begin(Task { experiment: &experiment, ..task }, journal)?;
-    job.simulate(jobs, &stop, console).with_context(|| resumable(&folder))?;
+    let folder = Folder { path, shard, resume: args.resume, threads: threads(args.jobs)? };
     let charts = (!args.no_charts && shard.is_none()).then(|| args.format.files());
-    let Some((summaries, manifest)) = job.finish(jobs, charts).with_context(|| resumable(&folder))? else {
-        return stopped();
-    };
-    match shard {
-        None => Ok(close(&experiment, &summaries, &manifest, &folder, console)),
-        Some(shard) => {
-            let (folder, runs) = (folder.display(), manifest.finished_runs);
-            manifest.warnings().iter().for_each(|line| console.caution(line));
-            console.note(&format!(
-                "shard {shard}: runs: {runs}, results in {folder}; zonesim merge joins all shards"
-            ));
+    match search {
+        Some(search) => search::run(&search, &folder, charts, console),
+        None => run_into(&folder, &experiment, charts, console),
+    }
+}
+
+/// Runs `experiment` into `folder`.
+fn run_into(
+    folder: &Folder,
+    experiment: &Experiment,
+    charts: Option<&'static [Format]>,
+    console: &Console,
+) -> anyhow::Result<Status> {
+    let mut terminal = Terminal::stoppable(console, charts, None)?;
+    let ended = job::run(experiment, folder, &mut terminal).map_err(told)?;
+    drop(terminal);
+    match ended {
+        JobEnd::CompleteBefore => {
+            console.note(&format!("{} is complete", folder.path.display()));
             Ok(Status::Done)
         }
+        JobEnd::Stopped => Ok(stopped(&folder.path, console)),
+        JobEnd::Complete(job) if folder.shard.is_none() => Ok(close(&job, &folder.path, console)),
+        JobEnd::Complete(job) => Ok(close_shard(&job, &folder.path, console)),
     }
 }
 
-/// How a job that ends before it is done can be finished.
-fn resumable(folder: &Path) -> String {
-    format!(
-        "{} keeps the runs that are finished; the same command with --resume finishes the rest",
-        folder.display()
-    )
+/// Says that whoever looked on stopped the job in `folder`.
+fn stopped(folder: &Path, console: &Console) -> Status {
+    console.note(&format!("stopped: {}", resumable(folder)));
+    Status::Interrupted
 }
 
-/// What is set once Ctrl-C is pressed.
-fn stop_on_signal() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_signal = Arc::clone(&stop);
-    ctrlc::set_handler(move || on_signal.store(true, Ordering::Relaxed))
-        .context("can't listen for Ctrl-C")?;
-    Ok(stop)
+fn close_shard(job: &CompleteJob, folder: &Path, console: &Console) -> Status {
+    let (shard, runs) =
+        (job.manifest.shard.map(String::from).unwrap_or_default(), job.manifest.finished_runs);
+    job.manifest.warnings().iter().for_each(|line| console.caution(line));
+    let folder = folder.display();
+    console
+        .note(&format!("shard {shard}: runs: {runs}, results in {folder}; zonesim merge joins all shards"));
+    Status::Done
 }
 
 /// What the runs of `agenda` would be, at most: a table of cells, and the sum in words.

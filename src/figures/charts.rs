@@ -30,10 +30,10 @@ use std::path::{Path, PathBuf};
 
 use super::draw::Format;
 use super::figure::Figure;
-use crate::results::Results;
 use crate::results::error::ResultsError;
 use crate::results::observed::QuestionError;
 use crate::results::setup;
+use crate::results::{CHARTS, Results};
 pub(super) use cells::spread;
 
 /// One kind of chart.
@@ -146,7 +146,7 @@ pub fn draw_all(
 ) -> Result<Vec<PathBuf>, ChartsError> {
     let results = Results::read(results_dir)?;
     check_requests(results_dir, &results)?;
-    let dir = results_dir.join("charts");
+    let dir = results_dir.join(CHARTS);
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| ChartsError::Write { path, source }

@@ -20,9 +20,6 @@ use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::observed::{FolderError, Observed, QuestionError};
 use crate::results::{Results, missing_details, setup};
 
-/// The page's name in a results folder.
-pub const NAME: &str = "report.html";
-
 /// A page may load nothing at all: browsers hold it to that.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 

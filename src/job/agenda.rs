@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::runner::{RunId, all_runs};
+use super::runner::{RunId, all_runs, measured};
 use super::shard::{Shard, cells_of};
 use crate::experiment::Experiment;
 use crate::experiment::Precision;
@@ -140,17 +140,13 @@ impl Agenda {
         experiment: &Experiment,
         mut outcome: impl FnMut(RunId) -> Result<Option<Outcome>, E>,
     ) -> Result<(), E> {
-        let cells: Vec<usize> = self.sequences.keys().copied().collect();
-        for number in cells {
-            let cell = &experiment.cells()[number];
-            let scenario = experiment.scenario(cell);
-            let mut waiting: Vec<RunId> = self.of_cell(number).collect();
-            while let Some(id) = waiting.pop() {
-                let Some(outcome) = outcome(id)? else { continue };
-                let latency = outcome.latency_overall();
-                let run = Run { scenario: &scenario, outcome: &outcome, latency: &latency };
-                waiting.extend(self.observe(id, &run));
-            }
+        let mut waiting: Vec<RunId> = match self.precision {
+            Some(_) => self.runs.iter().copied().collect(),
+            None => Vec::new(),
+        };
+        while let Some(id) = waiting.pop() {
+            let Some(outcome) = outcome(id)? else { continue };
+            waiting.extend(measured(experiment, id, &outcome, |run| self.observe(id, run)));
         }
         Ok(())
     }

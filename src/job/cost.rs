@@ -28,10 +28,9 @@ pub fn costs(experiment: &Experiment) -> Vec<u64> {
     cells.into_iter().map(|cell| (cost(cell).round() as u64).max(1)).collect()
 }
 
-/// `runs` with their costs, the longest first. Equal ones keep their order.
-pub fn longest_first(experiment: &Experiment, runs: Vec<RunId>) -> Vec<(RunId, u64)> {
+/// `runs`, the longest first. Equal ones keep their order.
+pub fn longest_first(experiment: &Experiment, mut runs: Vec<RunId>) -> Vec<RunId> {
     let costs = costs(experiment);
-    let mut runs: Vec<(RunId, u64)> = runs.into_iter().map(|run| (run, costs[run.cell])).collect();
-    runs.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+    runs.sort_by_key(|run| std::cmp::Reverse(costs[run.cell]));
     runs
 }

@@ -16,48 +16,50 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::JobCounts;
+use super::error::JobError;
 use super::runner::RunId;
 use super::shard::Shard;
 use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
 use crate::results::{JOURNAL, is_unfinished};
 use crate::sim::outcome::Outcome;
-use line::{Glance, Record, WarmupLine};
+use line::{Glance, RunLine, WarmupLine};
 
-/// Why a journal can't be used.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// A file error.
-    #[error("can't use the journal {}", path.display())]
-    Io {
-        /// The journal.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// Another process has it.
-    #[error("another zonesim is writing to {}; wait for it, or choose another --out", folder.display())]
-    InUse {
-        /// The results folder.
-        folder: PathBuf,
-    },
-    /// There is nothing to resume.
-    #[error("{} holds no unfinished job to resume; run without --resume", folder.display())]
-    Nothing {
-        /// The results folder.
-        folder: PathBuf,
-    },
-    /// The journal is of another job.
-    #[error(
-        "the unfinished job in {} is of another experiment, data file, seed, shard or version of zonesim; \
-         choose another --out, or run without --resume to start anew",
-        folder.display()
-    )]
-    OtherJob {
-        /// The results folder.
-        folder: PathBuf,
-    },
+/// Counts of a job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobCounts {
+    /// Finished runs.
+    pub runs: u64,
+    /// Their events.
+    pub events: u64,
+    /// Their connections.
+    pub connections: u64,
+}
+
+impl std::ops::AddAssign for JobCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.events += other.events;
+        self.connections += other.connections;
+    }
+}
+
+impl JobCounts {
+    /// Counts a run.
+    pub fn add(&mut self, events: u64, connections: u64) {
+        self.runs += 1;
+        self.events += events;
+        self.connections += connections;
+    }
+
+    /// What these counts have beyond `earlier` ones.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            runs: self.runs - earlier.runs,
+            events: self.events - earlier.events,
+            connections: self.connections - earlier.connections,
+        }
+    }
 }
 
 /// Which runs of an experiment a job is about.
@@ -112,11 +114,15 @@ pub struct Journal {
     /// How long the file is.
     length: u64,
     counts: JobCounts,
-    last_sync: Instant,
+    opened: Instant,
+    /// When it was last brought to the disk, since it was opened.
+    last_sync: Duration,
     sync_interval: Duration,
     is_synced: bool,
 }
 
+/// What can't be done where a file error occurs.
+const ACTION: &str = "use the journal";
 /// Finished runs are brought to the disk once this time has passed since that was done, if [`Journal::tick`] is called
 /// often enough. (Each write reaches the system at once, so that only a failure of the machine, and not of the process,
 /// can lose them.)
@@ -125,16 +131,11 @@ const SYNC_INTERVAL: Duration = Duration::from_millis(200);
 const SYNC_SHARE: u32 = 20;
 
 impl Journal {
-    /// Whether `folder` holds a journal: of an unfinished job, or of a shard.
-    pub fn exists(folder: &Path) -> bool {
-        is_unfinished(folder)
-    }
-
     /// Begins a new journal in `folder`, replacing an older one.
     ///
     /// # Errors
     /// If the file can't be written, or another process has it.
-    pub fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JournalError> {
+    pub fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
         let mut journal = Self::open(folder, Access::Create)?;
         journal.begin(&Header::new(experiment, part))?;
         Ok(journal)
@@ -144,9 +145,9 @@ impl Journal {
     ///
     /// # Errors
     /// If there is none, it is of another job, or another process has it.
-    pub fn resume(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JournalError> {
-        if !Self::exists(folder) {
-            return Err(JournalError::Nothing { folder: folder.to_owned() });
+    pub fn resume(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
+        if !is_unfinished(folder) {
+            return Err(JobError::Nothing(folder.to_owned()));
         }
         let mut journal = Self::open(folder, Access::Write)?;
         let header = Header::new(experiment, part);
@@ -157,7 +158,7 @@ impl Journal {
             // It was stopped before it had said what it is.
             Loaded::Nothing => journal.begin(&header)?,
             Loaded::Header(_) | Loaded::Other => {
-                return Err(JournalError::OtherJob { folder: folder.to_owned() });
+                return Err(JobError::OtherJob(folder.to_owned()));
             }
         }
         Ok(journal)
@@ -167,8 +168,8 @@ impl Journal {
     ///
     /// # Errors
     /// If the file can't be read, or another process writes to it.
-    pub fn read_only(folder: &Path) -> Result<Option<(Self, Header)>, JournalError> {
-        if !Self::exists(folder) {
+    pub fn read_only(folder: &Path) -> Result<Option<(Self, Header)>, JobError> {
+        if !is_unfinished(folder) {
             return Ok(None);
         }
         let mut journal = Self::open(folder, Access::Read)?;
@@ -179,9 +180,9 @@ impl Journal {
     }
 
     /// Opens the file and locks it: against everybody to write, against writers to read.
-    fn open(folder: &Path, access: Access) -> Result<Self, JournalError> {
+    fn open(folder: &Path, access: Access) -> Result<Self, JobError> {
         let path = folder.join(JOURNAL);
-        let io = |source| JournalError::Io { path: path.clone(), source };
+        let io = |source| JobError::File { action: ACTION, path: path.clone(), source };
         let writes = access != Access::Read;
         let mut options = OpenOptions::new();
         options.read(true).append(writes).create(access == Access::Create);
@@ -193,13 +194,13 @@ impl Journal {
                 Ok(()) if is_at(&file, &path) => break file,
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(JournalError::InUse { folder: folder.to_owned() });
+                    return Err(JobError::InUse(folder.to_owned()));
                 }
                 Err(TryLockError::Error(source)) => return Err(io(source)),
             }
         };
         #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
-        let last_sync = Instant::now();
+        let opened = Instant::now();
         Ok(Self {
             path,
             file,
@@ -207,14 +208,15 @@ impl Journal {
             warmup: None,
             length: 0,
             counts: JobCounts::default(),
-            last_sync,
+            opened,
+            last_sync: Duration::ZERO,
             sync_interval: SYNC_INTERVAL,
             is_synced: true,
         })
     }
 
     /// Empties the file and writes its first line.
-    fn begin(&mut self, header: &Header) -> Result<(), JournalError> {
+    fn begin(&mut self, header: &Header) -> Result<(), JobError> {
         let is_empty = self.file.metadata().map(|found| found.len() == 0);
         let emptied = is_empty.and_then(|is_empty| if is_empty { Ok(()) } else { self.file.set_len(0) });
         emptied.map_err(|source| self.error(source))?;
@@ -222,13 +224,13 @@ impl Journal {
     }
 
     /// Reads what the journal is about and where its finished runs are, up to the first line that is not whole.
-    fn load(&mut self) -> Result<Loaded, JournalError> {
+    fn load(&mut self) -> Result<Loaded, JobError> {
         let mut reader = BufReader::new(&self.file);
         let mut line = Vec::new();
         let read = |reader: &mut BufReader<&File>, line: &mut Vec<u8>| {
             line.clear();
             let length = reader.read_until(b'\n', line).map_err(|source| self.error(source))?;
-            Ok(line.ends_with(b"\n").then_some(length))
+            Ok::<_, JobError>(line.ends_with(b"\n").then_some(length))
         };
         let Some(length) = read(&mut reader, &mut line)? else { return Ok(Loaded::Nothing) };
         let Ok(header) = serde_json::from_slice(&line) else { return Ok(Loaded::Other) };
@@ -269,7 +271,7 @@ impl Journal {
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JournalError> {
+    pub fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JobError> {
         self.append(&WarmupLine { warmup })?;
         self.warmup = Some(warmup);
         self.sync()
@@ -284,11 +286,11 @@ impl Journal {
     ///
     /// # Errors
     /// If the file can't be read.
-    pub fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JournalError> {
+    pub fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JobError> {
         let Some((start, length)) = self.lines.get(&run).copied() else { return Ok(None) };
         let mut line = vec![0; length];
         let found = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut line));
-        let record: Result<Record, io::Error> =
+        let record: Result<RunLine, io::Error> =
             found.and_then(|()| serde_json::from_slice(&line).map_err(io::Error::from));
         record.map(|record| Some(record.outcome)).map_err(|source| self.error(source))
     }
@@ -297,7 +299,7 @@ impl Journal {
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JournalError> {
+    pub fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
         #[derive(Serialize)]
         struct Borrowed<'a> {
             cell: usize,
@@ -314,8 +316,8 @@ impl Journal {
     ///
     /// # Errors
     /// If it can't be brought there.
-    pub fn tick(&mut self) -> Result<(), JournalError> {
-        if self.is_synced || self.last_sync.elapsed() < self.sync_interval {
+    pub fn tick(&mut self) -> Result<(), JobError> {
+        if self.is_synced || self.opened.elapsed() - self.last_sync < self.sync_interval {
             return Ok(());
         }
         self.sync()
@@ -325,12 +327,11 @@ impl Journal {
     ///
     /// # Errors
     /// If it can't be brought there.
-    #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
-    pub fn sync(&mut self) -> Result<(), JournalError> {
-        let begun = Instant::now();
+    pub fn sync(&mut self) -> Result<(), JobError> {
+        let begun = self.opened.elapsed();
         self.file.sync_data().map_err(|source| self.error(source))?;
-        self.last_sync = Instant::now();
-        self.sync_interval = SYNC_INTERVAL.max(self.last_sync.duration_since(begun) * SYNC_SHARE);
+        self.last_sync = self.opened.elapsed();
+        self.sync_interval = SYNC_INTERVAL.max((self.last_sync - begun) * SYNC_SHARE);
         self.is_synced = true;
         Ok(())
     }
@@ -339,12 +340,12 @@ impl Journal {
     ///
     /// # Errors
     /// If the file can't be removed.
-    pub fn remove(self) -> Result<(), JournalError> {
+    pub fn remove(self) -> Result<(), JobError> {
         fs::remove_file(&self.path).map_err(|source| self.error(source))
     }
 
     /// Adds a line; tells where it begins and how long it is.
-    fn append(&mut self, line: &impl Serialize) -> Result<(u64, usize), JournalError> {
+    fn append(&mut self, line: &impl Serialize) -> Result<(u64, usize), JobError> {
         let mut bytes = serde_json::to_vec(line).expect("plain data");
         bytes.push(b'\n');
         self.file.write_all(&bytes).map_err(|source| self.error(source))?;
@@ -354,8 +355,8 @@ impl Journal {
         Ok(place)
     }
 
-    fn error(&self, source: io::Error) -> JournalError {
-        JournalError::Io { path: self.path.clone(), source }
+    fn error(&self, source: io::Error) -> JobError {
+        JobError::File { action: ACTION, path: self.path.clone(), source }
     }
 }
 

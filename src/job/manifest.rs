@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::agenda::Agenda;
-use super::journal::experiment_hash;
+use super::journal::{JobCounts, experiment_hash};
 use super::shard::Shard;
 use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
@@ -65,43 +65,6 @@ pub struct Manifest {
     pub connections_per_s: f64,
 }
 
-/// Counts of a job.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct JobCounts {
-    /// Finished runs.
-    pub runs: u64,
-    /// Their events.
-    pub events: u64,
-    /// Their connections.
-    pub connections: u64,
-}
-
-impl std::ops::AddAssign for JobCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.runs += other.runs;
-        self.events += other.events;
-        self.connections += other.connections;
-    }
-}
-
-impl JobCounts {
-    /// Counts a run.
-    pub fn add(&mut self, events: u64, connections: u64) {
-        self.runs += 1;
-        self.events += events;
-        self.connections += connections;
-    }
-
-    /// What these counts have beyond `earlier` ones.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            runs: self.runs - earlier.runs,
-            events: self.events - earlier.events,
-            connections: self.connections - earlier.connections,
-        }
-    }
-}
-
 /// A job that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct EndedJob<'a> {
@@ -152,7 +115,9 @@ impl Manifest {
 
     /// What whoever reads the results must know: a line each.
     pub fn warnings(&self) -> Vec<String> {
-        entries::warnings(&self.short_warmup, self.precision.as_ref())
+        let short: Vec<String> = self.short_warmup.iter().map(ShortWarmup::text).collect();
+        let imprecise: Vec<String> = self.precision.iter().flat_map(PrecisionEntry::warnings).collect();
+        [short, imprecise].into_iter().flat_map(cut).collect()
     }
 
     /// The manifest in `folder`, if there is a readable one.
@@ -172,6 +137,19 @@ impl Manifest {
     }
 }
 
+/// The most lines of warnings of one kind.
+const LINES_SHOWN: usize = 5;
+
+/// `lines`, of which those beyond the most are only counted.
+fn cut(mut lines: Vec<String>) -> Vec<String> {
+    if lines.len() > LINES_SHOWN {
+        let more = lines.len() - LINES_SHOWN;
+        lines.truncate(LINES_SHOWN);
+        lines.push(format!("… and {more} more cells; {} has all", NAME));
+    }
+    lines
+}
+
 /// Writes a text file into `folder`; it is on the disk then.
 ///
 /// # Errors
@@ -183,4 +161,16 @@ pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteErro
         file.sync_all()
     });
     written.map_err(|source| WriteError { path, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_warnings_are_cut() {
+        let lines = |count: usize| cut((0..count).map(|line| line.to_string()).collect());
+        assert_eq!(lines(5), ["0", "1", "2", "3", "4"]);
+        assert_eq!(lines(9)[5], "… and 4 more cells; manifest.json has all");
+    }
 }

@@ -3,43 +3,34 @@
 //! The journals of the shards say where the outcome of each run stands. They are read one by one, in the order of runs, so
 //! that one of them is in memory at a time.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::agenda::Agenda;
-use super::journal::{Header, Journal, JournalError, Part};
-use super::manifest::{EndedJob, JobCounts, Manifest, write_file};
+use super::error::JobError;
+use super::filling::{CompleteJob, Filling};
+use super::folder::{create, failed};
+use super::journal::{Header, JobCounts, Journal, Part};
+use super::manifest::{EndedJob, Manifest};
 use super::runner::RunId;
 use super::shard::Shard;
-use crate::experiment::Experiment;
-use crate::metrics::Run;
-use crate::results::tables::{CellSummary, Tables, WriteError};
+use super::watcher::Watcher;
+use crate::experiment::{Experiment, Overrides};
 
-/// Why shards can't be merged.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeError {
-    /// The folders are not the shards of one experiment, or not all of them.
-    #[error("these shards can't be merged:\n  {}", .0.join("\n  "))]
-    Unfit(Vec<String>),
-    /// There is something where the results would go.
-    #[error("{} is not empty, and is not overwritten; choose another --out", .0.display())]
-    Taken(PathBuf),
-    /// The folder can't be made.
-    #[error("can't create {}", folder.display())]
-    Folder {
-        /// Which one.
-        folder: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// A journal can't be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A file can't be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
+/// Joins the shards in `folders`, in any order, into the results folder `out`: what a job that was not divided would have
+/// written. A merge that was stopped may be done again; nothing else is overwritten.
+///
+/// # Errors
+/// If they are not all shards of one experiment, some run is missing, `out` holds something, or a file can't be read or
+/// written.
+pub fn merge(folders: &[PathBuf], out: &Path, watcher: &mut dyn Watcher) -> Result<CompleteJob, JobError> {
+    let shards = Shards::open(folders)?;
+    let experiment = Experiment::read(&shards.experiment_file(), &Overrides::default())?;
+    let experiment = Arc::new(shards.settled(experiment)?);
+    shards.check(&experiment)?.write(&experiment, out, watcher)
 }
 
 /// A folder with a shard.
@@ -53,17 +44,14 @@ struct Opened {
 
 /// Shards of one experiment, seed, version and division; each of them once, and none is missing.
 #[derive(Debug)]
-pub struct Shards {
+struct Shards {
     /// In order of their numbers.
     parts: Vec<Opened>,
 }
 
 impl Shards {
-    /// Opens the shards in `folders`.
-    ///
-    /// # Errors
-    /// If they don't belong together, one is missing or there twice, or a file can't be read.
-    pub fn open(folders: &[PathBuf]) -> Result<Self, MergeError> {
+    /// Opens the shards in `folders`, which must belong together, each of them once.
+    fn open(folders: &[PathBuf]) -> Result<Self, JobError> {
         let mut problems = Vec::new();
         let mut parts: Vec<Opened> = Vec::new();
         for folder in folders {
@@ -89,26 +77,24 @@ impl Shards {
                 problems.extend(gaps(&parts));
             }
         }
-        if problems.is_empty() { Ok(Self { parts }) } else { Err(MergeError::Unfit(problems)) }
+        if problems.is_empty() { Ok(Self { parts }) } else { Err(JobError::Unfit(problems)) }
     }
 
     /// The path of the experiment that they are of.
-    pub fn experiment_file(&self) -> PathBuf {
+    fn experiment_file(&self) -> PathBuf {
         self.parts[0].folder.join("experiment.toml")
     }
 
-    /// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that.
-    ///
-    /// # Errors
-    /// If none of them has found it, or they differ: they were not run by the same version.
-    pub fn settled(&self, experiment: Experiment) -> Result<Experiment, MergeError> {
+    /// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that. Shards that found
+    /// different ones were not run by the same version.
+    fn settled(&self, experiment: Experiment) -> Result<Experiment, JobError> {
         if !experiment.finds_warmup() {
             return Ok(experiment);
         }
         let mut found = self.parts.iter().filter_map(|part| Some((part, part.journal.warmup()?)));
         let Some((first, warmup)) = found.next() else {
             let problem = "no shard has found the warm-up yet; run them again with --resume";
-            return Err(MergeError::Unfit(vec![problem.to_owned()]));
+            return Err(JobError::Unfit(vec![problem.to_owned()]));
         };
         if let Some((other, differing)) = found.find(|(_, other)| *other != warmup) {
             let problem = format!(
@@ -118,21 +104,18 @@ impl Shards {
                 first.folder.display(),
                 warmup.length
             );
-            return Err(MergeError::Unfit(vec![problem]));
+            return Err(JobError::Unfit(vec![problem]));
         }
         Ok(experiment.with_warmup(warmup.length))
     }
 
     /// Checks that they are of `experiment`, and that every run of theirs is finished.
-    ///
-    /// # Errors
-    /// If they are not, or a file can't be read.
-    pub fn check(mut self, experiment: &Experiment) -> Result<WholeJob, MergeError> {
+    fn check(mut self, experiment: &Experiment) -> Result<WholeJob, JobError> {
         let first = &self.parts[0];
         if first.header != Header::new(experiment, first.header.part) {
             let file = self.experiment_file();
             let problem = format!("{} or a data file has changed since its shard was run", file.display());
-            return Err(MergeError::Unfit(vec![problem]));
+            return Err(JobError::Unfit(vec![problem]));
         }
         let (mut problems, mut agendas) = (Vec::new(), Vec::new());
         for part in &mut self.parts {
@@ -151,61 +134,48 @@ impl Shards {
             agendas.push(agenda);
         }
         let parts = self.parts;
-        if problems.is_empty() { Ok(WholeJob { parts, agendas }) } else { Err(MergeError::Unfit(problems)) }
+        if problems.is_empty() { Ok(WholeJob { parts, agendas }) } else { Err(JobError::Unfit(problems)) }
     }
 }
 
 /// All shards of an experiment, with every run of theirs.
 #[derive(Debug)]
-pub struct WholeJob {
+struct WholeJob {
     parts: Vec<Opened>,
     /// The runs of each.
     agendas: Vec<Agenda>,
 }
 
 impl WholeJob {
-    /// Writes the results folder `out`, to which `complete` adds what is made of its files; gives the summaries of
-    /// cells. A merge that was stopped may be done again; nothing else is overwritten.
-    ///
-    /// # Errors
-    /// If `out` holds something, or a file can't be read or written.
-    pub fn merge<E: From<MergeError>>(
+    /// Writes the results folder `out`.
+    fn write(
         mut self,
-        experiment: &Experiment,
+        experiment: &Arc<Experiment>,
         out: &Path,
-        complete: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Merged, E> {
+        watcher: &mut dyn Watcher,
+    ) -> Result<CompleteJob, JobError> {
         let journal = claim(experiment, out)?;
-        let mut tables = Tables::create(out, experiment).map_err(MergeError::from)?;
-        let document = experiment.document_in(out);
-        write_file(out, "experiment.toml", &document).map_err(MergeError::from)?;
+        let mut filling = Filling::begin(experiment, out)?;
         for (run, part) in self.owners() {
-            let outcome = self.parts[part].journal.outcome(run).map_err(MergeError::from)?;
-            let outcome = outcome.expect("every run was checked to be there");
-            let cell = &experiment.cells()[run.cell];
-            let (scenario, latency) = (experiment.scenario(cell), outcome.latency_overall());
-            let found = Run { scenario: &scenario, outcome: &outcome, latency: &latency };
-            tables.add(cell, run.replication, &found).map_err(MergeError::from)?;
+            let outcome = self.parts[part].journal.outcome(run)?;
+            filling.add_outcome(run, &outcome.expect("every run was checked to be there"))?;
         }
-        let summaries = tables.finish().map_err(MergeError::from)?;
-        let manifest = self.manifest(experiment, &summaries);
-        manifest.write(out).map_err(MergeError::from)?;
-        complete()?;
-        journal.remove().map_err(MergeError::from)?;
-        Ok(Merged { summaries, manifest })
+        self.finish(filling, journal, watcher)
     }
 
     /// Every run in order, and which shard has it.
-    fn owners(&self) -> Vec<(RunId, usize)> {
+    fn owners(&self) -> BTreeMap<RunId, usize> {
         let agendas = self.agendas.iter().enumerate();
-        let mut owners: Vec<(RunId, usize)> =
-            agendas.flat_map(|(part, agenda)| agenda.runs().iter().map(move |run| (*run, part))).collect();
-        owners.sort_unstable();
-        owners
+        agendas.flat_map(|(part, agenda)| agenda.runs().iter().map(move |run| (*run, part))).collect()
     }
 
-    /// The manifest of all: as long as the longest shard took, on the threads of all.
-    fn manifest(&self, experiment: &Experiment, summaries: &[CellSummary]) -> Manifest {
+    /// Completes the folder. It took as long as the longest shard, on the threads of all.
+    fn finish(
+        &self,
+        filling: Filling<'_>,
+        journal: Journal,
+        watcher: &mut dyn Watcher,
+    ) -> Result<CompleteJob, JobError> {
         let mut total = JobCounts::default();
         self.parts.iter().for_each(|part| total += part.journal.counts());
         let manifests: Vec<Manifest> =
@@ -216,17 +186,8 @@ impl WholeJob {
         let agenda = &Agenda::joined(&self.agendas);
         let warmup = self.parts.iter().find_map(|part| part.journal.warmup());
         let ended = EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total };
-        Manifest::new(experiment, &ended, summaries)
+        filling.finish(journal, &ended, watcher)
     }
-}
-
-/// What a results folder holds that was made of shards.
-#[derive(Debug)]
-pub struct Merged {
-    /// Each cell's metrics.
-    pub summaries: Vec<CellSummary>,
-    /// Its manifest.
-    pub manifest: Manifest,
 }
 
 /// What is wrong with a shard by itself.
@@ -275,16 +236,15 @@ fn gaps(parts: &[Opened]) -> Vec<String> {
 }
 
 /// Makes `out`, which must be empty or hold a merge of `experiment` that was stopped, and locks it.
-fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, MergeError> {
-    let failed = |source| MergeError::Folder { folder: out.to_owned(), source };
-    fs::create_dir_all(out).map_err(failed)?;
-    let is_empty = fs::read_dir(out).map_err(failed)?.next().is_none();
+fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, JobError> {
+    create(out)?;
+    let is_empty = fs::read_dir(out).map_err(|source| failed("create", out, source))?.next().is_none();
     if !is_empty {
         let header = Header::new(experiment, Part::Merged);
         match Journal::read_only(out)? {
             Some((_, found)) if found == header => {}
-            _ => return Err(MergeError::Taken(out.to_owned())),
+            _ => return Err(JobError::Taken(out.to_owned())),
         }
     }
-    Ok(Journal::create(out, experiment, Part::Merged)?)
+    Journal::create(out, experiment, Part::Merged)
 }

@@ -3,14 +3,17 @@
 //! Runs start in the order given and are handed over as they finish; no more of them wait for that than there are
 //! threads. Their results depend on cell and replication alone, never on the number of threads.
 
-use std::collections::VecDeque;
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::experiment::Experiment;
+use crate::metrics::Run;
 use crate::random::RunSeed;
 use crate::sim::Simulation;
 use crate::sim::outcome::Outcome;
@@ -25,27 +28,42 @@ pub struct RunId {
     pub replication: u32,
 }
 
-/// A run that ended in a panic: a fault of the simulator.
+/// A run that has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the run of cell {} ({cell_name}), replication {}, seed {seed} failed: {message}\n\
-     this is a fault of zonesim; please report it with the experiment file",
+    "the run of cell {} ({cell_name}), replication {}, seed {seed} failed: {cause}",
     run.cell, run.replication
 )]
-pub struct RunPanic {
+pub struct RunFailure {
     /// Which run.
     pub run: RunId,
     /// The cell's arm and axis values.
     pub cell_name: String,
     /// The experiment's seed.
     pub seed: u64,
-    /// What the panic said.
-    pub message: String,
+    /// Why.
+    pub cause: RunCause,
+}
+
+/// Why a run has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunCause {
+    /// A fault of the simulator, with what it said.
+    #[error("{0}\nthis is a fault of zonesim; please report it with the experiment file")]
+    Panic(String),
+}
+
+impl RunCause {
+    fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Self::Panic(text.unwrap_or("no message").to_owned())
+    }
 }
 
 /// What the thread that asked for runs is told.
 #[derive(Debug)]
-pub enum Progress {
+pub enum RunnerEvent {
     /// This run is done.
     Finished(RunId, Box<Outcome>),
     /// Nothing was done lately; these runs are under way.
@@ -73,6 +91,18 @@ pub fn run_one(experiment: &Experiment, run: RunId) -> Outcome {
     watched(experiment, run, &AtomicU64::new(0))
 }
 
+/// Asks what metrics are computed from: the run `id` with its `outcome`.
+pub fn measured<T>(
+    experiment: &Experiment,
+    id: RunId,
+    outcome: &Outcome,
+    ask: impl FnOnce(&Run<'_>) -> T,
+) -> T {
+    let scenario = &experiment.scenario(&experiment.cells()[id.cell]);
+    let latency = &outcome.latency_overall();
+    ask(&Run { scenario, outcome, latency })
+}
+
 /// Simulates one run, whose simulated time stands in `clock` now and then: the share that has passed, in parts of
 /// [`WHOLE`].
 fn watched(experiment: &Experiment, run: RunId, clock: &AtomicU64) -> Outcome {
@@ -88,39 +118,39 @@ fn watched(experiment: &Experiment, run: RunId, clock: &AtomicU64) -> Outcome {
 /// All of a run's simulated time.
 const WHOLE: f64 = 1e6;
 
-/// Simulates `runs` on `jobs` threads, and hands each to `progress` on this thread as soon as it is done.
-///
-/// Once `stop` is set it returns; runs under way are abandoned.
+/// The outcome of every run of `experiment`, on `jobs` threads.
 ///
 /// # Errors
-/// The first panic of a run, or the first error of `progress`.
+/// The first failure of a run.
 ///
 /// # Panics
 /// If the threads can't be started.
-pub fn run_all<E: From<RunPanic>>(
-    experiment: &Arc<Experiment>,
-    runs: Vec<RunId>,
-    jobs: usize,
-    stop: &AtomicBool,
-    mut progress: impl FnMut(Progress) -> Result<(), E>,
-) -> Result<(), E> {
-    run_growing(experiment, runs, jobs, stop, |event| progress(event).map(|()| Vec::new()))
+pub fn run_every(experiment: &Arc<Experiment>, jobs: usize) -> Result<BTreeMap<RunId, Outcome>, RunFailure> {
+    let mut outcomes = BTreeMap::new();
+    run_growing(experiment, all_runs(experiment), jobs, |event| {
+        if let RunnerEvent::Finished(run, outcome) = event {
+            outcomes.insert(run, *outcome);
+        }
+        Ok::<_, RunFailure>(ControlFlow::Continue(Vec::new()))
+    })?;
+    Ok(outcomes)
 }
 
-/// The same where `progress` may give more runs to simulate. They come before those that have not begun: what waits for
-/// the end of one batch to begin the next takes longest.
+/// Simulates `runs` on `jobs` threads, and hands each to `take` on this thread as soon as it is done.
+///
+/// `take` may give more runs to simulate. They come before those that have not begun: what waits for the end of one batch
+/// to begin the next takes longest. Or it ends all; runs under way are abandoned then.
 ///
 /// # Errors
-/// The first panic of a run, or the first error of `progress`.
+/// The first failure of a run, or the first error of `take`.
 ///
 /// # Panics
 /// If the threads can't be started.
-pub fn run_growing<E: From<RunPanic>>(
+pub fn run_growing<E: From<RunFailure>>(
     experiment: &Arc<Experiment>,
     runs: Vec<RunId>,
     jobs: usize,
-    stop: &AtomicBool,
-    mut progress: impl FnMut(Progress) -> Result<Vec<RunId>, E>,
+    mut take: impl FnMut(RunnerEvent) -> Result<ControlFlow<(), Vec<RunId>>, E>,
 ) -> Result<(), E> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().expect("threads can be started");
     let (sender, receiver) = mpsc::sync_channel(jobs);
@@ -139,30 +169,28 @@ pub fn run_growing<E: From<RunPanic>>(
     }
     drop(sender);
     while unfinished > 0 {
-        let more = match receiver.recv_timeout(POLL) {
+        let event = match receiver.recv_timeout(POLL) {
             Ok((run, Ok(outcome))) => {
                 unfinished -= 1;
-                progress(Progress::Finished(run, Box::new(outcome)))?
+                RunnerEvent::Finished(run, Box::new(outcome))
             }
-            Ok((run, Err(panic))) => return Err(panicked(experiment, run, panic.as_ref()).into()),
+            Ok((run, Err(cause))) => return Err(failure(experiment, run, cause).into()),
             Err(RecvTimeoutError::Disconnected) => {
                 unreachable!("threads wait for runs while some are unfinished")
             }
-            Err(RecvTimeoutError::Timeout) => progress(Progress::Waiting(queue.under_way()))?,
+            Err(RecvTimeoutError::Timeout) => RunnerEvent::Waiting(queue.under_way()),
         };
+        let ControlFlow::Continue(more) = take(event)? else { break };
         unfinished += more.len();
         queue.add(more);
-        if stop.load(Ordering::Relaxed) {
-            return Ok(());
-        }
     }
     Ok(())
 }
 
-/// How often a request to stop is looked for.
+/// How often who asked for runs is told that it waits, and may end it.
 const POLL: Duration = Duration::from_millis(50);
 
-type Finished = (RunId, std::thread::Result<Outcome>);
+type Ended = (RunId, Result<Outcome, RunCause>);
 
 /// The runs that have not begun, and what each thread is doing.
 struct Queue {
@@ -243,7 +271,7 @@ struct Worker {
     experiment: Arc<Experiment>,
     queue: Arc<Queue>,
     thread: usize,
-    sender: mpsc::SyncSender<Finished>,
+    sender: mpsc::SyncSender<Ended>,
 }
 
 impl Worker {
@@ -251,6 +279,7 @@ impl Worker {
         while let Some(run) = self.queue.next(self.thread) {
             let clock = &self.queue.threads[self.thread].clock;
             let outcome = catch_unwind(AssertUnwindSafe(|| watched(&self.experiment, run, clock)));
+            let outcome = outcome.map_err(|panic| RunCause::of_panic(panic.as_ref()));
             if self.sender.send((run, outcome)).is_err() {
                 // Nobody wants more.
                 return;
@@ -259,11 +288,9 @@ impl Worker {
     }
 }
 
-fn panicked(experiment: &Experiment, run: RunId, panic: &(dyn std::any::Any + Send)) -> RunPanic {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let message = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+fn failure(experiment: &Experiment, run: RunId, cause: RunCause) -> RunFailure {
     let cell_name = experiment.describe(&experiment.cells()[run.cell]);
-    RunPanic { run, cell_name, seed: experiment.seed(), message: message.to_owned() }
+    RunFailure { run, cell_name, seed: experiment.seed(), cause }
 }
 
 #[cfg(test)]
@@ -283,11 +310,11 @@ mod tests {
         Arc::new(Experiment::parse(source, &Overrides::default()).unwrap())
     }
 
-    /// What `progress` may fail with.
+    /// What `take` may fail with.
     #[derive(Debug, PartialEq, thiserror::Error)]
-    enum Failure {
+    enum Refused {
         #[error(transparent)]
-        Panic(#[from] RunPanic),
+        Run(#[from] RunFailure),
         #[error("enough")]
         Enough,
     }
@@ -301,20 +328,17 @@ mod tests {
         let experiment = experiment();
         for jobs in [1, 3] {
             let mut finished = Vec::new();
-            let go = AtomicBool::new(false);
-            let done =
-                run_growing(&experiment, vec![id(0), id(1)], jobs, &go, |event| -> Result<_, Failure> {
-                    let Progress::Finished(run, outcome) = event else { return Ok(Vec::new()) };
-                    assert_eq!(*outcome, run_one(&experiment, run));
-                    finished.push(run.replication);
-                    // Two more after each of the first three.
-                    let more = if run.replication < 3 {
-                        [2, 3].map(|step| id(run.replication * 2 + step)).to_vec()
-                    } else {
-                        vec![]
-                    };
-                    Ok(more)
-                });
+            let done = run_growing(&experiment, vec![id(0), id(1)], jobs, |event| -> Result<_, Refused> {
+                let RunnerEvent::Finished(run, outcome) = event else {
+                    return Ok(ControlFlow::Continue(Vec::new()));
+                };
+                assert_eq!(*outcome, run_one(&experiment, run));
+                finished.push(run.replication);
+                // Two more after each of the first three.
+                let steps = if run.replication < 3 { &[2, 3][..] } else { &[] };
+                let more = steps.iter().map(|step| id(run.replication * 2 + step));
+                Ok(ControlFlow::Continue(more.collect()))
+            });
             assert_eq!(done, Ok(()));
             finished.sort_unstable();
             assert_eq!(finished, [0, 1, 2, 3, 4, 5, 6, 7], "{jobs} threads");
@@ -322,19 +346,27 @@ mod tests {
     }
 
     #[test]
-    fn an_error_or_a_request_to_stop_ends_it_with_runs_left() {
+    fn an_error_or_a_wish_to_stop_ends_it_with_runs_left() {
         let experiment = experiment();
-        let runs = || all_runs(&experiment);
-        let go = AtomicBool::new(false);
-        let ended = run_all(&experiment, runs(), 2, &go, |_| Err(Failure::Enough));
-        assert_eq!(ended, Err(Failure::Enough));
+        let ended = run_growing(&experiment, all_runs(&experiment), 2, |_| Err(Refused::Enough));
+        assert_eq!(ended, Err(Refused::Enough));
         let mut events = 0;
-        let stop = AtomicBool::new(true);
-        let ended = run_all(&experiment, runs(), 1, &stop, |_| {
+        let ended = run_growing(&experiment, all_runs(&experiment), 1, |_| {
             events += 1;
-            Ok::<(), Failure>(())
+            Ok::<_, Refused>(ControlFlow::Break(()))
         });
         assert_eq!((ended, events), (Ok(()), 1));
+    }
+
+    #[test]
+    fn a_panic_says_which_run_it_was_of() {
+        let experiment = experiment();
+        let cause = RunCause::of_panic(&"index out of bounds");
+        assert_eq!(
+            failure(&experiment, id(1), cause).to_string(),
+            "the run of cell 0 (arm `base`), replication 1, seed 42 failed: index out of bounds\n\
+             this is a fault of zonesim; please report it with the experiment file"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::cost::longest_first;
+use super::cost::{costs, longest_first};
 use super::runner::{RunId, all_runs};
 use crate::experiment::Experiment;
 
@@ -94,17 +94,18 @@ impl From<Shard> for String {
 /// The runs of each of `count` shards, in order: the longest run that is left always goes to the shard that has the
 /// least to do.
 pub fn divide(experiment: &Experiment, count: u32) -> Vec<Vec<RunId>> {
-    share(longest_first(experiment, all_runs(experiment)), count)
+    share(experiment, all_runs(experiment), count)
 }
 
-/// Gives each of `runs` with their costs to the one of `count` shards that has the least to do.
-fn share(runs: Vec<(RunId, u64)>, count: u32) -> Vec<Vec<RunId>> {
+/// Gives each of `runs`, the longest first, to the one of `count` shards that has the least to do.
+fn share(experiment: &Experiment, runs: Vec<RunId>, count: u32) -> Vec<Vec<RunId>> {
+    let costs = costs(experiment);
     let mut shards = vec![Vec::new(); count as usize];
     let mut by_load: BTreeSet<(u64, usize)> = (0..shards.len()).map(|shard| (0, shard)).collect();
-    for (run, cost) in runs {
+    for run in longest_first(experiment, runs) {
         let (load, shard) = by_load.pop_first().expect("there is a shard");
         shards[shard].push(run);
-        by_load.insert((load.saturating_add(cost), shard));
+        by_load.insert((load.saturating_add(costs[run.cell]), shard));
     }
     shards.iter_mut().for_each(|runs| runs.sort_unstable());
     shards
@@ -117,7 +118,7 @@ fn share(runs: Vec<(RunId, u64)>, count: u32) -> Vec<Vec<RunId>> {
 pub fn cells_of(experiment: &Experiment, shard: Option<Shard>) -> Vec<usize> {
     let cells = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
     let Some(shard) = shard else { return cells.map(|run| run.cell).collect() };
-    let own = share(longest_first(experiment, cells.collect()), shard.count());
+    let own = share(experiment, cells.collect(), shard.count());
     own[shard.number() as usize - 1].iter().map(|run| run.cell).collect()
 }
 
@@ -164,11 +165,11 @@ mod tests {
 
     #[test]
     fn long_runs_go_first_and_equal_ones_in_order() {
-        let order =
-            longest_first(&experiment("[2.0, 8.0, 2.0001]"), all_runs(&experiment("[2.0, 8.0, 2.0001]")));
-        let cells: Vec<usize> = order.iter().map(|(run, _)| run.cell).collect();
+        let experiment = experiment("[2.0, 8.0, 2.0001]");
+        let order = longest_first(&experiment, all_runs(&experiment));
+        let cells: Vec<usize> = order.iter().map(|run| run.cell).collect();
         assert_eq!(cells, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2]);
-        assert_eq!((order[0].1, order[5].1, order[10].1), (800, 200, 200));
+        assert_eq!(costs(&experiment), [200, 800, 200]);
         assert!(order[..5].is_sorted());
     }
 

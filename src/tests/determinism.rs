@@ -1,13 +1,13 @@
 //! The same seed gives the same bytes, whatever the number of threads; another seed gives another workload.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::{experiment, outcomes};
 use crate::experiment::Experiment;
-use crate::job::runner::{Progress, RunId, RunPanic, all_runs, run_all};
+use crate::job::runner::{RunId, run_every};
 use crate::metrics::Run;
 use crate::results::tables::Tables;
 use crate::sim::outcome::Outcome;
@@ -42,22 +42,7 @@ const WORLD: &str = r#"
     sweep = { "backend_service.zonal_affinity.spillover_ratio" = [0.0, 1.0] }
 "#;
 
-/// Every run on `jobs` threads, in order.
-fn run_on(experiment: &Arc<Experiment>, jobs: usize) -> Vec<(RunId, Outcome)> {
-    let mut finished = Vec::new();
-    let stop = AtomicBool::new(false);
-    run_all(experiment, all_runs(experiment), jobs, &stop, |progress| -> Result<(), RunPanic> {
-        if let Progress::Finished(run, outcome) = progress {
-            finished.push((run, *outcome));
-        }
-        Ok(())
-    })
-    .unwrap();
-    finished.sort_by_key(|(run, _)| *run);
-    finished
-}
-
-fn written(experiment: &Experiment, runs: &[(RunId, Outcome)]) -> Vec<(String, String)> {
+fn written(experiment: &Experiment, runs: &BTreeMap<RunId, Outcome>) -> Vec<(String, String)> {
     let folder = tempfile::tempdir().unwrap();
     let mut tables = Tables::create(folder.path(), experiment).unwrap();
     for (run, outcome) in runs {
@@ -85,9 +70,9 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 #[test]
 fn one_thread_two_threads_and_again() {
     let experiment = Arc::new(experiment(WORLD));
-    let one = run_on(&experiment, 1);
-    let two = run_on(&experiment, 2);
-    let again = run_on(&experiment, 2);
+    let one = run_every(&experiment, 1).unwrap();
+    let two = run_every(&experiment, 2).unwrap();
+    let again = run_every(&experiment, 2).unwrap();
     assert!(one == two && two == again);
     let tables = written(&experiment, &one);
     assert_eq!(tables.len(), 7);

@@ -26,6 +26,7 @@ const SOLE_USERS: &[(&str, &str)] = &[
     ("plotters", "figures"),
     ("dejavu", "figures"),
     ("png", "figures"),
+    ("anyhow", "cli"),
     ("clap", "cli"),
     ("indicatif", "cli"),
     ("ctrlc", "cli"),
@@ -38,6 +39,9 @@ const SOLE_USERS: &[(&str, &str)] = &[
 const MODEL: &[&str] = &["time", "ids", "random", "stats", "lb", "workload", "sim"];
 const ABSENT_FROM_MODEL: &[&str] =
     &["std::fs", "std::thread", "std::io", "std::sync::Mutex", "Rc<", "RefCell"];
+
+/// What must not stand in `job`, which who embeds it calls: what the command line alone knows.
+const ABSENT_FROM_JOB: &[&str] = &["anyhow", "clap", "indicatif", "ctrlc", "std::env", "println!"];
 
 #[test]
 fn imports_point_downwards() {
@@ -79,6 +83,15 @@ fn the_model_touches_no_file_thread_or_shared_state() {
     for source in sources().iter().filter(|source| MODEL.contains(&source.module.as_str())) {
         for name in ABSENT_FROM_MODEL {
             assert!(!source.text.contains(name), "{}: the model must not name `{name}`", source.path);
+        }
+    }
+}
+
+#[test]
+fn jobs_know_no_command_line() {
+    for source in sources().iter().filter(|source| source.module == "job") {
+        for name in ABSENT_FROM_JOB {
+            assert!(!source.text.contains(name), "{}: `job` must not name `{name}`", source.path);
         }
     }
 }

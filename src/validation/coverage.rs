@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::theory::mmck_loss;
 use crate::experiment::{Experiment, Overrides, Source};
 use crate::job::agenda::Agenda;
 use crate::job::cost::longest_first;
-use crate::job::runner::{Progress, RunId, RunPanic, run_growing};
-use crate::metrics::{Metric, Run};
+use crate::job::runner::{RunFailure, RunId, RunnerEvent, measured, run_growing};
+use crate::metrics::Metric;
 use crate::stats::{Observation, Paired, Sample};
 
 /// How many experiments there are of each world: seeds from 1 on.
@@ -177,8 +177,8 @@ fn worlds() -> Vec<World> {
 /// Runs every experiment on `jobs` threads, and hands each world's coverage to `done`.
 ///
 /// # Errors
-/// The first panic of a run.
-pub fn measure(jobs: usize, mut done: impl FnMut(&[Coverage])) -> Result<Vec<Coverage>, RunPanic> {
+/// The first failure of a run.
+pub fn measure(jobs: usize, mut done: impl FnMut(&[Coverage])) -> Result<Vec<Coverage>, RunFailure> {
     let mut all = Vec::new();
     for world in worlds() {
         let found = measure_world(&world, jobs, EXPERIMENTS)?;
@@ -188,7 +188,7 @@ pub fn measure(jobs: usize, mut done: impl FnMut(&[Coverage])) -> Result<Vec<Cov
     Ok(all)
 }
 
-fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Coverage>, RunPanic> {
+fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Coverage>, RunFailure> {
     let begin = |claim: &Claim| Coverage {
         name: claim.name,
         exact: claim.exact,
@@ -221,28 +221,26 @@ fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Cov
 type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
 
 /// Runs the experiment of `world` with this seed.
-fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunPanic> {
+fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
     let source = Source { name: "coverage".to_owned(), text: world.text.clone() };
     let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
     let experiment = match Experiment::parse(source, &overrides) {
         Ok(experiment) => Arc::new(experiment),
         Err(error) => panic!("{}", error.render(false)),
     };
-    let scenarios: Vec<_> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
     let mut agenda = Agenda::new(&experiment, None);
     let first = longest_first(&experiment, agenda.runs().iter().copied().collect());
-    let first: Vec<RunId> = first.into_iter().map(|(run, _)| run).collect();
     let mut found: BTreeMap<(&'static str, RunId), Observation> = BTreeMap::new();
-    run_growing(&experiment, first, jobs, &AtomicBool::new(false), |progress| -> Result<_, RunPanic> {
-        let Progress::Finished(id, outcome) = progress else { return Ok(Vec::new()) };
-        let latency = outcome.latency_overall();
-        let run = Run { scenario: &scenarios[id.cell], outcome: &outcome, latency: &latency };
-        for claim in &world.intervals {
-            let metric = Metric::find(claim.metric).expect("a metric of this version");
-            let observation = metric.observe(&run).expect("every run has a value");
-            found.insert((claim.metric, id), observation);
-        }
-        Ok(agenda.observe(id, &run))
+    run_growing(&experiment, first, jobs, |event| -> Result<_, RunFailure> {
+        let RunnerEvent::Finished(id, outcome) = event else { return Ok(ControlFlow::Continue(Vec::new())) };
+        Ok(ControlFlow::Continue(measured(&experiment, id, &outcome, |run| {
+            for claim in &world.intervals {
+                let metric = Metric::find(claim.metric).expect("a metric of this version");
+                let observation = metric.observe(run).expect("every run has a value");
+                found.insert((claim.metric, id), observation);
+            }
+            agenda.observe(id, run)
+        })))
     })?;
     let mut observed = Observed::new();
     for ((metric, id), observation) in found {

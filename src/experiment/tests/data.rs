@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::{changed, refusal};
 use crate::experiment::{Experiment, ExperimentError, Overrides};
 use crate::job::journal::experiment_hash;
-use crate::job::runner::{Progress, RunId, RunPanic, all_runs, run_all, run_one};
+use crate::job::runner::{RunId, run_every, run_one};
 use crate::sim::outcome::Outcome;
 use crate::sim::scenario::ClientGroup;
 
@@ -175,20 +174,6 @@ fn the_hash_of_an_experiment_covers_its_data() {
     assert!(first != second && second != third && first != third);
 }
 
-/// Every run on `jobs` threads, in order.
-fn run_on(experiment: &Arc<Experiment>, jobs: usize) -> Result<Vec<(RunId, Outcome)>, RunPanic> {
-    let mut finished = Vec::new();
-    let stop = AtomicBool::new(false);
-    run_all(experiment, all_runs(experiment), jobs, &stop, |progress| -> Result<(), RunPanic> {
-        if let Progress::Finished(run, outcome) = progress {
-            finished.push((run, *outcome));
-        }
-        Ok(())
-    })?;
-    finished.sort_by_key(|(run, _)| *run);
-    Ok(finished)
-}
-
 #[test]
 fn runs_with_data_are_the_same_on_any_number_of_threads() {
     let text = text().replace(
@@ -202,7 +187,7 @@ fn runs_with_data_are_the_same_on_any_number_of_threads() {
     );
     let folder = Folder::new(&text);
     let (one, again) = (Arc::new(folder.read()), Arc::new(folder.read()));
-    assert!(run_on(&one, 1).unwrap() == run_on(&again, 2).unwrap());
+    assert!(run_every(&one, 1).unwrap() == run_every(&again, 2).unwrap());
 }
 
 #[test]
@@ -210,18 +195,14 @@ fn a_trace_that_changes_ends_the_run() {
     let folder = Folder::new(&text());
     let experiment = Arc::new(folder.read());
     folder.write("data/trace.csv", &format!("{TRACE}200,a,10\n"));
-    let panic = run_on(&experiment, 1).unwrap_err();
+    let error = run_every(&experiment, 1).unwrap_err().to_string();
     assert!(
-        panic.message.contains("data/trace.csv")
-            && panic.message.contains("is not the file that was checked")
+        error.contains("data/trace.csv") && error.contains("is not the file that was checked"),
+        "{error}"
     );
     fs::remove_file(folder.path("data/trace.csv")).unwrap();
-    let panic = run_on(&experiment, 1).unwrap_err();
-    assert!(
-        panic.message.contains("can't be read") && panic.message.contains("run it again"),
-        "{}",
-        panic.message
-    );
+    let error = run_every(&experiment, 1).unwrap_err().to_string();
+    assert!(error.contains("can't be read") && error.contains("run it again"), "{error}");
 }
 
 #[test]

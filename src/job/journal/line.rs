@@ -7,7 +7,7 @@ use crate::sim::outcome::Outcome;
 
 /// What a run found.
 #[derive(Deserialize)]
-pub(super) struct Record {
+pub(super) struct RunLine {
     pub(super) outcome: Outcome,
 }
 

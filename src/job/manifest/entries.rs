@@ -86,7 +86,7 @@ impl ShortWarmup {
         })
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         format!(
             "the warm-up looks too short for {}: {} still show the beginning of the run for {} s, which changes their mean by \
              {}; lengthen simulation.warmup, or write \"auto\"",
@@ -163,7 +163,7 @@ impl PrecisionEntry {
     }
 
     /// A line for each cell that ended without its precision.
-    fn warnings(&self) -> Vec<String> {
+    pub(super) fn warnings(&self) -> Vec<String> {
         self.not_reached.iter().map(|missed| self.warning(missed)).collect()
     }
 
@@ -186,26 +186,6 @@ impl PrecisionEntry {
              reached; raise max_replications"
         )
     }
-}
-
-/// A line for each warning, of which there are not many of a kind.
-pub(super) fn warnings(short: &[ShortWarmup], precision: Option<&PrecisionEntry>) -> Vec<String> {
-    let short: Vec<String> = short.iter().map(ShortWarmup::text).collect();
-    let imprecise: Vec<String> = precision.into_iter().flat_map(PrecisionEntry::warnings).collect();
-    [short, imprecise].into_iter().flat_map(cut).collect()
-}
-
-/// The most lines of warnings of one kind.
-const LINES_SHOWN: usize = 5;
-
-/// `lines`, of which those beyond the most are only counted.
-fn cut(mut lines: Vec<String>) -> Vec<String> {
-    if lines.len() > LINES_SHOWN {
-        let more = lines.len() - LINES_SHOWN;
-        lines.truncate(LINES_SHOWN);
-        lines.push(format!("… and {more} more cells; {} has all", super::NAME));
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -236,12 +216,5 @@ mod tests {
         failure_ratio of arm `a` is known to ±0.09 % after 40 replications, within ±0.1 %, but not for long enough to be believed: the precision is not reached; raise max_replications
         failure_ratio of arm `a` has no value in 40 replications: its precision can't be judged
         ");
-    }
-
-    #[test]
-    fn many_warnings_are_cut() {
-        let lines = |count: usize| cut((0..count).map(|line| line.to_string()).collect());
-        assert_eq!(lines(5), ["0", "1", "2", "3", "4"]);
-        assert_eq!(lines(9)[5], "… and 4 more cells; manifest.json has all");
     }
 }

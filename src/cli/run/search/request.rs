@@ -5,9 +5,9 @@ use clap::Args;
 use crate::answers::recommend::Constraint;
 use crate::answers::search::Goal;
 use crate::cli::UsageError;
-use crate::experiment::{AxisValue, Experiment, grid};
-use crate::random::hash_bytes;
-use crate::results::observed::QuestionError;
+use crate::cli::run::watching::told;
+use crate::experiment::Experiment;
+use crate::job::search::{Search, SearchRequest};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search instead of a sweep")]
@@ -36,20 +36,6 @@ pub(in crate::cli) struct SearchArgs {
     search_arms: Vec<String>,
 }
 
-/// What is searched, and for what.
-#[derive(Clone, Debug)]
-pub(super) struct Request {
-    /// The path of the key.
-    pub path: String,
-    /// The values that it may get, in order.
-    pub grid: Vec<AxisValue>,
-    /// From one of them to the next.
-    pub step: String,
-    /// The arms that are searched.
-    pub arms: Vec<String>,
-    pub goal: Goal,
-}
-
 impl SearchArgs {
     /// Whether a search is asked for.
     pub(in crate::cli::run) fn is_asked(&self) -> bool {
@@ -57,7 +43,7 @@ impl SearchArgs {
     }
 
     /// What is asked for, of `experiment`.
-    pub(super) fn read(&self, experiment: &Experiment) -> anyhow::Result<Request> {
+    pub(in crate::cli::run) fn read(&self, experiment: &Experiment) -> anyhow::Result<Search> {
         let text = self.search.as_deref().unwrap_or_default();
         let wrong = || {
             UsageError(format!(
@@ -66,25 +52,14 @@ impl SearchArgs {
         };
         let (path, range) = text.split_once('=').ok_or_else(wrong)?;
         let (low, high) = range.split_once("..").ok_or_else(wrong)?;
-        let (path, low, high) = (path.trim().to_owned(), low.trim(), high.trim());
-        if [path.as_str(), low, high].contains(&"") {
+        let [path, low, high] = [path, low, high].map(|part| part.trim().to_owned());
+        if [&path, &low, &high].into_iter().any(String::is_empty) {
             return Err(wrong().into());
         }
-        let step = self.resolution.as_deref().unwrap_or_default();
-        let grid =
-            grid(low, high, step).map_err(|problem| UsageError(format!("--search {path}: {problem}")))?;
-        let (arms, goal) = (self.arms(experiment)?, self.goal()?);
-        Ok(Request { path, grid, step: step.trim().to_owned(), arms, goal })
-    }
-
-    fn arms(&self, experiment: &Experiment) -> Result<Vec<String>, QuestionError> {
-        let known: Vec<&str> = experiment.arms().collect();
-        if let Some(arm) = self.search_arms.iter().find(|arm| !known.contains(&arm.as_str())) {
-            return Err(QuestionError::unknown("arm", arm, known));
-        }
-        let is_meant =
-            |arm: &&str| self.search_arms.is_empty() || self.search_arms.iter().any(|own| own == arm);
-        Ok(known.into_iter().filter(is_meant).map(str::to_owned).collect())
+        let step = self.resolution.as_deref().unwrap_or_default().trim().to_owned();
+        let request =
+            SearchRequest { path, low, high, step, arms: self.search_arms.clone(), goal: self.goal()? };
+        Search::new(experiment, request).map_err(told)
     }
 
     fn goal(&self) -> anyhow::Result<Goal> {
@@ -103,17 +78,5 @@ impl SearchArgs {
         }
         let constraints = self.subject_to.iter().map(|text| text.parse::<Constraint>());
         Ok(Goal::Boundary(constraints.collect::<Result<_, _>>()?))
-    }
-}
-
-impl Request {
-    /// A number that depends on all of it.
-    pub(super) fn fingerprint(&self) -> u64 {
-        hash_bytes(0, format!("{self:?}").as_bytes())
-    }
-
-    /// The value at a position of the grid.
-    pub(super) fn value(&self, at: usize) -> &str {
-        self.grid[at].as_str()
     }
 }

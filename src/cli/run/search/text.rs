@@ -1,21 +1,25 @@
 //! The answers of a search as a text: a row for each line, and what has to be said of it.
 
-use super::Found;
-use super::request::Request;
 use crate::answers::compare::FAMILY_ERROR;
 use crate::answers::recommend::{Check, Constraint, Standing};
-use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome, Question};
+use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
+use crate::job::search::Search;
 use crate::metrics::gauge::Gauge;
 
 /// Where there is nothing to say.
 const NONE: &str = "–";
 
-pub(super) fn render(request: &Request, question: &Question, name: &str, found: &[Found]) -> String {
-    let (low, high) = (request.value(0), request.value(request.grid.len() - 1));
-    let range = format!("{} from {low} to {high} in steps of {}", request.path, request.step);
-    let mut text = match question.goal() {
+/// A line by its name, and the answer for it.
+type Found = (String, LineAnswer);
+
+pub(super) fn render(search: &Search, name: &str, found: &[Found]) -> String {
+    let (low, high) = (value_at(search, 0), value_at(search, search.grid().len() - 1));
+    let range =
+        format!("{} from {low} to {high} in steps of {}", search.request().path, search.request().step);
+    let goal = search.question().goal();
+    let mut text = match goal {
         Goal::Boundary(constraints) => {
             let limits: Vec<String> = constraints.iter().map(ToString::to_string).collect();
             format!("{name}: where {} is kept, along {range}\n\n", limits.join(" and "))
@@ -25,17 +29,17 @@ pub(super) fn render(request: &Request, question: &Question, name: &str, found: 
             format!("{name}: {most} {metric}, along {range}\n\n")
         }
     };
-    text += &match question.goal() {
-        Goal::Boundary(constraints) => boundaries(request, constraints, found),
-        Goal::Best { metric, .. } => bests(request, metric, found),
+    text += &match goal {
+        Goal::Boundary(constraints) => boundaries(search, constraints, found),
+        Goal::Best { metric, .. } => bests(search, metric, found),
     };
-    for found in found {
-        for note in notes(request, question, &found.answer) {
-            text += &format!("{}: {note}\n", found.name);
+    for (name, answer) in found {
+        for note in notes(search, answer) {
+            text += &format!("{name}: {note}\n");
         }
     }
     text.push('\n');
-    text + match question.goal() {
+    text + match goal {
         Goal::Boundary(_) => {
             "A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %\n\
              confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).\n"
@@ -47,24 +51,29 @@ pub(super) fn render(request: &Request, question: &Question, name: &str, found: 
     }
 }
 
+/// The value at a position of the grid.
+fn value_at(search: &Search, at: usize) -> &str {
+    search.grid()[at].as_str()
+}
+
 /// Whether there is an answer, and not that there is none.
 pub(super) fn is_answered(answer: &LineAnswer) -> bool {
     !matches!(answer.outcome, LineOutcome::Nowhere(_) | LineOutcome::Missing)
 }
 
-fn boundaries(request: &Request, constraints: &[Constraint], found: &[Found]) -> String {
+fn boundaries(search: &Search, constraints: &[Constraint], found: &[Found]) -> String {
     let mut header = vec!["line", "kept", "bracket", "tried", "at"];
     header.extend(constraints.iter().map(|constraint| constraint.metric.as_str()));
     header.push("");
     let mut table = Table::new(&header);
-    for Found { name, answer } in found {
-        let (kept, bracket, judged) = boundary(request, &answer.outcome);
+    for (name, answer) in found {
+        let (kept, bracket, judged) = boundary(search, &answer.outcome);
         let mut begin = [name.clone(), kept, bracket, answer.tried.to_string()];
         for judged in judged {
             let checks = constraints.iter().zip(&judged.checks);
             let checks = checks.map(|(constraint, check)| check_text(constraint, check));
             let mut row = std::mem::take(&mut begin).to_vec();
-            row.push(request.value(judged.at).to_owned());
+            row.push(value_at(search, judged.at).to_owned());
             row.extend(checks);
             row.push(standing(judged).to_owned());
             table.row(row);
@@ -74,10 +83,10 @@ fn boundaries(request: &Request, constraints: &[Constraint], found: &[Found]) ->
 }
 
 /// Where a line is kept, the bracket, and the values that show it.
-fn boundary<'a>(request: &Request, outcome: &'a LineOutcome) -> (String, String, Vec<&'a JudgedValue>) {
+fn boundary<'a>(search: &Search, outcome: &'a LineOutcome) -> (String, String, Vec<&'a JudgedValue>) {
     match outcome {
         LineOutcome::Between { inside, beyond } => {
-            let (last, first) = (request.value(inside.at), request.value(beyond.at));
+            let (last, first) = (value_at(search, inside.at), value_at(search, beyond.at));
             match inside.at < beyond.at {
                 true => (format!("up to {last}"), format!("{last} to {first}"), vec![inside, beyond]),
                 false => (format!("from {last}"), format!("{first} to {last}"), vec![beyond, inside]),
@@ -98,17 +107,17 @@ fn standing(judged: &JudgedValue) -> &'static str {
     }
 }
 
-fn bests(request: &Request, metric: &str, found: &[Found]) -> String {
+fn bests(search: &Search, metric: &str, found: &[Found]) -> String {
     let unit = Gauge::of(metric).unit;
     let mut table = Table::new(&["line", "best", "bracket", metric, "tried"]);
-    for Found { name, answer } in found {
+    for (name, answer) in found {
         let [best, bracket, value] = match &answer.outcome {
             LineOutcome::Best { at, estimate, bracket: (low, high), .. } => {
                 let ends = estimate.ends(FAMILY_ERROR);
                 let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
-                let bracket = format!("{} to {}", request.value(*low), request.value(*high));
+                let bracket = format!("{} to {}", value_at(search, *low), value_at(search, *high));
                 let value = format!("{}{}", unit.text(estimate.value), ends.unwrap_or_default());
-                [request.value(*at).to_owned(), bracket, value]
+                [value_at(search, *at).to_owned(), bracket, value]
             }
             _ => ["missing", NONE, NONE].map(str::to_owned),
         };
@@ -118,7 +127,7 @@ fn bests(request: &Request, metric: &str, found: &[Found]) -> String {
 }
 
 /// What has to be said of an answer beside its row.
-fn notes(request: &Request, question: &Question, answer: &LineAnswer) -> Vec<String> {
+fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
     let mut notes = Vec::new();
     match &answer.outcome {
         LineOutcome::Everywhere(_) => notes.push(
@@ -127,40 +136,40 @@ fn notes(request: &Request, question: &Question, answer: &LineAnswer) -> Vec<Str
                 .to_owned(),
         ),
         LineOutcome::Nowhere(ends) => {
-            let undecided: Vec<String> = ends.iter().filter_map(|end| undecided_note(request, end)).collect();
+            let undecided: Vec<String> = ends.iter().filter_map(|end| undecided_note(search, end)).collect();
             let help = if undecided.is_empty() { "" } else { "add replications, " };
             notes.push(format!(
                 "shown to be feasible at neither end of the range; {help}widen the range, or loosen the limit"
             ));
             notes.extend(undecided);
         }
-        LineOutcome::Between { beyond, .. } => notes.extend(undecided_note(request, beyond)),
+        LineOutcome::Between { beyond, .. } => notes.extend(undecided_note(search, beyond)),
         LineOutcome::Best { at, bracket, rivals, .. } => {
             if bracket.0 == *at || bracket.1 == *at {
                 notes.push("the best lies at the end of the range: there may be a better one beyond it".to_owned());
             }
             if !rivals.is_empty() {
-                let values: Vec<&str> = rivals.iter().map(|rival| request.value(*rival)).collect();
+                let values: Vec<&str> = rivals.iter().map(|rival| value_at(search, *rival)).collect();
                 notes.push(format!("not told apart from it: {}", values.join(", ")));
             }
         }
         LineOutcome::Missing => notes.push("the metric has no value anywhere".to_owned()),
     }
     if !answer.strays.is_empty() {
-        let values: Vec<&str> = answer.strays.iter().map(|at| request.value(*at)).collect();
+        let values: Vec<&str> = answer.strays.iter().map(|at| value_at(search, *at)).collect();
         notes.push(format!(
             "not monotone: {} kept beyond the boundary, or broken inside it; there may be another",
             values.join(", ")
         ));
     }
-    for (metric, name) in question.metrics().enumerate() {
+    for (metric, name) in search.question().metrics().enumerate() {
         let turns: Vec<String> = answer
             .turns
             .iter()
             .filter(|(of, _)| *of == metric)
             .map(|(_, turn)| {
                 let verb = if turn.rises { "rises" } else { "falls" };
-                format!("{verb} from {} to {}", request.value(turn.from), request.value(turn.to))
+                format!("{verb} from {} to {}", value_at(search, turn.from), value_at(search, turn.to))
             })
             .collect();
         if !turns.is_empty() {
@@ -176,9 +185,9 @@ fn notes(request: &Request, question: &Question, answer: &LineAnswer) -> Vec<Str
 }
 
 /// That a value is not shown to break its limits, and what would decide.
-fn undecided_note(request: &Request, judged: &JudgedValue) -> Option<String> {
+fn undecided_note(search: &Search, judged: &JudgedValue) -> Option<String> {
     let undecided = |check: &&Check| check.standing == Standing::Undecided;
-    let value = request.value(judged.at);
+    let value = value_at(search, judged.at);
     if judged.is_broken() {
         return None;
     }

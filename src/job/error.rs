@@ -1,0 +1,78 @@
+//! Why a job does not come to its end.
+
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::runner::RunFailure;
+use super::warmup::NoWarmup;
+use crate::experiment::ExperimentError;
+use crate::results::observed::QuestionError;
+use crate::results::tables::WriteError;
+
+/// Why a job does not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// Something can't be done with a file or folder.
+    #[error("can't {action} {}", path.display())]
+    File {
+        /// What.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A results file can't be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// Another process writes to this results folder.
+    #[error("another zonesim is writing to {}; wait for it, or choose another --out", .0.display())]
+    InUse(PathBuf),
+    /// There is nothing to resume in this results folder.
+    #[error("{} holds no unfinished job to resume; run without --resume", .0.display())]
+    Nothing(PathBuf),
+    /// What is unfinished in this results folder is another job.
+    #[error(
+        "the unfinished job in {} is of another experiment, data file, seed, shard or version of zonesim; \
+         choose another --out, or run without --resume to start anew",
+        .0.display()
+    )]
+    OtherJob(PathBuf),
+    /// Pilots find no warm-up.
+    #[error(transparent)]
+    Warmup(#[from] NoWarmup),
+    /// A run has no outcome.
+    #[error(transparent)]
+    Run(#[from] RunFailure),
+    /// The experiment of shards, or of a step of a search, is none.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// What a search is asked for can't be sought.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// Folders are not the shards of one experiment, or not all of them; why.
+    #[error("these shards can't be merged:\n  {}", .0.join("\n  "))]
+    Unfit(Vec<String>),
+    /// There is something in this folder, where merged results would go.
+    #[error("{} is not empty, and is not overwritten; choose another --out", .0.display())]
+    Taken(PathBuf),
+    /// Whoever watches could not do its part.
+    #[error(transparent)]
+    Watcher(Box<dyn Error + Send + Sync>),
+    /// It ended after runs had begun. Those that are finished are kept, so that it can be resumed.
+    #[error("the job in {} can be resumed", folder.display())]
+    Unfinished {
+        /// The results folder.
+        folder: PathBuf,
+        /// Why it ended.
+        source: Box<Self>,
+    },
+}
+
+impl JobError {
+    /// What makes the error of a job that can be resumed in `folder`.
+    pub(super) fn unfinished(folder: &Path) -> impl Fn(Self) -> Self {
+        |source| Self::Unfinished { folder: folder.to_owned(), source: Box::new(source) }
+    }
+}

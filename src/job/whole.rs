@@ -1,0 +1,123 @@
+//! An experiment, or a shard of it, into a results folder.
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::agenda::Agenda;
+use super::error::JobError;
+use super::filling::{CompleteJob, Filling};
+use super::folder::Folder;
+use super::journal::{Journal, Part};
+use super::pilots::settle;
+use super::runner::{RunId, measured};
+use super::watcher::Watcher;
+use super::work::Work;
+use crate::experiment::Experiment;
+use crate::sim::outcome::Outcome;
+
+/// How a job ends.
+#[derive(Debug)]
+pub enum JobEnd {
+    /// Every run is in the folder.
+    Complete(Box<CompleteJob>),
+    /// Every run was in the folder before it began: it was resumed, or is a shard that a cluster has started twice.
+    CompleteBefore,
+    /// It was stopped. What is finished is kept, so that it can be resumed.
+    Stopped,
+}
+
+/// Runs `experiment` into `folder`, or the shard of it that `folder` is for.
+///
+/// # Errors
+/// If a file can't be read or written, another process has the folder, what is to be resumed is another job, pilots find no
+/// warm-up, or a run fails.
+pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) -> Result<JobEnd, JobError> {
+    // A whole job is done again if it is asked for; a shard is one of many that a cluster may start twice.
+    if (folder.resume || folder.shard.is_some()) && folder.is_complete(experiment) {
+        return Ok(JobEnd::CompleteBefore);
+    }
+    let experiment = Arc::new(experiment.clone());
+    // More threads than runs would have nothing to do.
+    let most = Agenda::new(&experiment, folder.shard).most_runs();
+    let threads = folder.threads.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1);
+    let journal = folder.open(&experiment, folder.shard.map_or(Part::Whole, Part::Shard), watcher)?;
+    let mut work = Work::new(journal, threads, watcher);
+    // A shard without runs needs no warm-up.
+    let settled = if most == 0 { Some(experiment) } else { settle(experiment, &mut work)? };
+    let Some(experiment) = settled else { return Ok(JobEnd::Stopped) };
+    let mut turns = Turns::begin(&experiment, &folder.path)?;
+    let mut agenda = Agenda::new(&experiment, folder.shard);
+    agenda.catch_up(&experiment, |run| work.journal.outcome(run))?;
+    turns.catch_up(&agenda, &mut work.journal)?;
+    let complete = turns.run(work, agenda, folder).map_err(JobError::unfinished(&folder.path))?;
+    Ok(if complete.manifest.complete { JobEnd::Complete(Box::new(complete)) } else { JobEnd::Stopped })
+}
+
+/// A results folder that gets the rows of runs in their order, while they finish in any.
+struct Turns<'a> {
+    experiment: &'a Arc<Experiment>,
+    filling: Filling<'a>,
+    /// The last run that is in the tables, if there is one.
+    written: Option<RunId>,
+}
+
+impl<'a> Turns<'a> {
+    fn begin(experiment: &'a Arc<Experiment>, folder: &'a Path) -> Result<Self, JobError> {
+        Ok(Self { experiment, filling: Filling::begin(experiment, folder)?, written: None })
+    }
+
+    /// Simulates what is missing, and completes the folder as far as it got.
+    fn run(
+        mut self,
+        mut work: Work<'_>,
+        mut agenda: Agenda,
+        folder: &Folder,
+    ) -> Result<CompleteJob, JobError> {
+        let runs = agenda.runs().iter().copied();
+        let missing = runs.filter(|run| !work.journal.has(*run)).collect();
+        work.simulate(self.experiment, &mut agenda, missing, |journal, agenda, run, outcome| {
+            journal.add(run, outcome)?;
+            let more = self.take(agenda, run, outcome)?;
+            self.catch_up(agenda, journal)?;
+            Ok(more)
+        })?;
+        // After an interruption there are gaps; what lies beyond them is kept too.
+        while let Some(run) = self.next(&agenda) {
+            if let Some(outcome) = work.journal.outcome(run)? {
+                self.filling.add_outcome(run, &outcome)?;
+            }
+            self.written = Some(run);
+        }
+        work.finish(self.filling, &agenda, folder.shard)
+    }
+
+    /// Observes a finished run, and writes its rows if it is its turn; gives the runs that follow from it.
+    fn take(&mut self, agenda: &mut Agenda, id: RunId, outcome: &Outcome) -> Result<Vec<RunId>, JobError> {
+        measured(self.experiment, id, outcome, |run| {
+            // First, so that no later cell takes the turn of what follows.
+            let more = agenda.observe(id, run);
+            if self.next(agenda) == Some(id) {
+                self.filling.add(id, run)?;
+                self.written = Some(id);
+            }
+            Ok(more)
+        })
+    }
+
+    /// The run whose turn it is, in order of runs.
+    fn next(&self, agenda: &Agenda) -> Option<RunId> {
+        let after = self.written.map_or(Bound::Unbounded, Bound::Excluded);
+        agenda.runs().range((after, Bound::Unbounded)).next().copied()
+    }
+
+    /// Writes the rows of the finished runs that have waited for earlier ones.
+    fn catch_up(&mut self, agenda: &Agenda, journal: &mut Journal) -> Result<(), JobError> {
+        while let Some(run) = self.next(agenda) {
+            let Some(outcome) = journal.outcome(run)? else { break };
+            self.filling.add_outcome(run, &outcome)?;
+            self.written = Some(run);
+        }
+        Ok(())
+    }
+}
