@@ -11,7 +11,7 @@
 //! struct Counter(usize);
 //! impl Watcher for Counter {
 //!     fn finished(&mut self, _: RunId, progress: &JobProgress<'_>) {
-//!         self.0 = progress.finished();
+//!         self.0 = progress.finished;
 //!     }
 //! }
 //!
@@ -30,12 +30,10 @@
 pub mod agenda;
 pub mod cost;
 mod error;
-mod filling;
 mod folder;
-pub mod journal;
+mod journal;
 pub mod manifest;
 pub mod merge;
-mod pilots;
 pub mod runner;
 pub mod search;
 pub mod shard;
@@ -45,10 +43,10 @@ mod whole;
 mod work;
 
 pub use error::JobError;
-pub use filling::CompleteJob;
 pub use folder::Folder;
 pub use watcher::{JobAccount, JobNote, JobProgress, Watcher};
 pub use whole::{JobEnd, run};
+pub use work::CompleteJob;
 
 #[cfg(test)]
 mod tests;

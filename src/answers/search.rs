@@ -198,7 +198,7 @@ impl Question {
         };
         // A metric that rises and falls may meet its limit again.
         let turns = (0..self.metrics.len()).flat_map(|metric| {
-            let turns = self.turns(line, metric);
+            let turns = evidence::turns(line, metric);
             let both = turns.iter().any(|turn| turn.rises) && turns.iter().any(|turn| !turn.rises);
             turns.into_iter().filter(move |_| both).map(move |turn| (metric, turn))
         });
@@ -240,16 +240,12 @@ impl Question {
         };
         let below = line.points.range(..at).next_back().map_or(0, |(other, _)| *other);
         let above = line.points.range(at + 1..).next().map_or(self.last, |(other, _)| *other);
-        let turns = self.turns(line, 0);
+        let turns = evidence::turns(line, 0);
         // One valley falls first and rises then; one hill the other way round.
         let second = turns.windows(2).any(|pair| pair[0].rises != maximize && pair[1].rises == maximize);
         let turns = turns.into_iter().filter(|_| second).map(|turn| (0, turn)).collect();
         let rivals = evidence::rivals(line, at);
         found(LineOutcome::Best { at, estimate, bracket: (below, above), rivals }, turns)
-    }
-
-    fn turns(&self, line: &SearchedLine, metric: usize) -> Vec<Turn> {
-        evidence::turns(line, metric)
     }
 
     /// The names of its metrics.

@@ -71,6 +71,11 @@ pub enum JobError {
 }
 
 impl JobError {
+    /// What makes the error of what can't be done with `path`.
+    pub(super) fn file(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::File { action, path: path.to_owned(), source }
+    }
+
     /// What makes the error of a job that can be resumed in `folder`.
     pub(super) fn unfinished(folder: &Path) -> impl Fn(Self) -> Self {
         |source| Self::Unfinished { folder: folder.to_owned(), source: Box::new(source) }

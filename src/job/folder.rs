@@ -1,7 +1,6 @@
 //! Where a job's results go, and how it is run.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::JobError;
@@ -54,7 +53,7 @@ impl Folder {
         if self.resume && (self.shard.is_none() || unfinished) {
             return Journal::resume(&self.path, experiment, part);
         }
-        create(&self.path)?;
+        fs::create_dir_all(&self.path).map_err(JobError::file("create", &self.path))?;
         let journal = Journal::create(&self.path, experiment, part)?;
         if unfinished {
             watcher.note(JobNote::Discarded);
@@ -62,15 +61,6 @@ impl Folder {
         remove_old(&self.path)?;
         Ok(journal)
     }
-}
-
-/// Makes the folder at `path`, if it is not there.
-pub(super) fn create(path: &Path) -> Result<(), JobError> {
-    fs::create_dir_all(path).map_err(|source| failed("create", path, source))
-}
-
-pub(super) fn failed(action: &'static str, path: &Path, source: io::Error) -> JobError {
-    JobError::File { action, path: path.to_owned(), source }
 }
 
 /// Removes what an older job has left in its results folder that this one may not write again.
@@ -87,5 +77,5 @@ fn remove_old(folder: &Path) -> Result<(), JobError> {
         }));
     }
     old.extend(Some(folder.join(PAGE)).filter(|path| path.exists()));
-    old.iter().try_for_each(|path| fs::remove_file(path).map_err(|source| failed("remove", path, source)))
+    old.iter().try_for_each(|path| fs::remove_file(path).map_err(JobError::file("remove", path)))
 }

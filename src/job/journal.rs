@@ -6,8 +6,6 @@
 //! shards of a job can be merged. In memory stands only where each run is. A line that was cut short by a crash is
 //! dropped.
 
-mod line;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -23,17 +21,16 @@ use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
 use crate::results::{JOURNAL, is_unfinished};
 use crate::sim::outcome::Outcome;
-use line::{Glance, RunLine, WarmupLine};
 
 /// Counts of a job.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct JobCounts {
+pub(super) struct JobCounts {
     /// Finished runs.
-    pub runs: u64,
+    pub(super) runs: u64,
     /// Their events.
-    pub events: u64,
+    pub(super) events: u64,
     /// Their connections.
-    pub connections: u64,
+    pub(super) connections: u64,
 }
 
 impl std::ops::AddAssign for JobCounts {
@@ -46,26 +43,17 @@ impl std::ops::AddAssign for JobCounts {
 
 impl JobCounts {
     /// Counts a run.
-    pub fn add(&mut self, events: u64, connections: u64) {
+    pub(super) fn add(&mut self, events: u64, connections: u64) {
         self.runs += 1;
         self.events += events;
         self.connections += connections;
-    }
-
-    /// What these counts have beyond `earlier` ones.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            runs: self.runs - earlier.runs,
-            events: self.events - earlier.events,
-            connections: self.connections - earlier.connections,
-        }
     }
 }
 
 /// Which runs of an experiment a job is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub(super) enum Part {
     /// All.
     Whole,
     /// Those of a shard.
@@ -78,42 +66,66 @@ pub enum Part {
 
 /// What a journal is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub(super) struct Header {
     /// The version of zonesim.
-    pub zonesim: String,
+    pub(super) zonesim: String,
     /// Fingerprint of the experiment as run.
-    pub experiment: String,
+    pub(super) experiment: String,
     /// The experiment's seed.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// Which of its runs.
-    pub part: Part,
+    pub(super) part: Part,
 }
 
 impl Header {
     /// The header of a job of this version of zonesim.
-    pub fn new(experiment: &Experiment, part: Part) -> Self {
+    pub(super) fn new(experiment: &Experiment, part: Part) -> Self {
         let zonesim = env!("CARGO_PKG_VERSION").to_owned();
         Self { zonesim, experiment: experiment_hash(experiment), seed: experiment.seed(), part }
     }
 }
 
 /// A fingerprint of an experiment as run, overrides applied, and of its data files.
-pub fn experiment_hash(experiment: &Experiment) -> String {
+pub(super) fn experiment_hash(experiment: &Experiment) -> String {
     format!("{:016x}", experiment.fingerprint())
+}
+
+/// The line of a finished run, and as much of its outcome as is wanted.
+#[derive(Serialize, Deserialize)]
+struct RunLine<T> {
+    cell: usize,
+    replication: u32,
+    outcome: T,
+}
+
+/// What must be known of an outcome before its turn comes.
+#[derive(Deserialize)]
+struct Glance {
+    events: u64,
+    opened: u64,
+}
+
+/// The line of a warm-up that was found.
+#[derive(Serialize, Deserialize)]
+struct WarmupLine {
+    warmup: FoundWarmup,
 }
 
 /// An open journal, which no other process can open to write as long.
 #[derive(Debug)]
-pub struct Journal {
+pub(super) struct Journal {
     path: PathBuf,
     file: File,
     /// Where the line of each run begins, and how long it is.
     lines: BTreeMap<RunId, (u64, usize)>,
     /// The warm-up that pilot runs found, if they have.
-    warmup: Option<FoundWarmup>,
+    pub(super) warmup: Option<FoundWarmup>,
     /// How long the file is.
     length: u64,
-    counts: JobCounts,
+    /// Of all runs in it.
+    pub(super) counts: JobCounts,
+    /// Of those that were added since it was opened.
+    pub(super) fresh: JobCounts,
     opened: Instant,
     /// When it was last brought to the disk, since it was opened.
     last_sync: Duration,
@@ -132,20 +144,14 @@ const SYNC_SHARE: u32 = 20;
 
 impl Journal {
     /// Begins a new journal in `folder`, replacing an older one.
-    ///
-    /// # Errors
-    /// If the file can't be written, or another process has it.
-    pub fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
+    pub(super) fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
         let mut journal = Self::open(folder, Access::Create)?;
         journal.begin(&Header::new(experiment, part))?;
         Ok(journal)
     }
 
     /// Opens the journal of an unfinished job in `folder`, with its finished runs.
-    ///
-    /// # Errors
-    /// If there is none, it is of another job, or another process has it.
-    pub fn resume(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
+    pub(super) fn resume(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
         if !is_unfinished(folder) {
             return Err(JobError::Nothing(folder.to_owned()));
         }
@@ -165,10 +171,7 @@ impl Journal {
     }
 
     /// Opens the journal in `folder` to read; absent if there is none, or none that this version can read.
-    ///
-    /// # Errors
-    /// If the file can't be read, or another process writes to it.
-    pub fn read_only(folder: &Path) -> Result<Option<(Self, Header)>, JobError> {
+    pub(super) fn read_only(folder: &Path) -> Result<Option<(Self, Header)>, JobError> {
         if !is_unfinished(folder) {
             return Ok(None);
         }
@@ -182,7 +185,7 @@ impl Journal {
     /// Opens the file and locks it: against everybody to write, against writers to read.
     fn open(folder: &Path, access: Access) -> Result<Self, JobError> {
         let path = folder.join(JOURNAL);
-        let io = |source| JobError::File { action: ACTION, path: path.clone(), source };
+        let io = JobError::file(ACTION, &path);
         let writes = access != Access::Read;
         let mut options = OpenOptions::new();
         options.read(true).append(writes).create(access == Access::Create);
@@ -208,6 +211,7 @@ impl Journal {
             warmup: None,
             length: 0,
             counts: JobCounts::default(),
+            fresh: JobCounts::default(),
             opened,
             last_sync: Duration::ZERO,
             sync_interval: SYNC_INTERVAL,
@@ -237,7 +241,7 @@ impl Journal {
         let (mut lines, mut counts, mut end) = (BTreeMap::new(), JobCounts::default(), length as u64);
         let mut found = None;
         while let Some(length) = read(&mut reader, &mut line)? {
-            if let Ok(Glance { cell, replication, outcome }) = serde_json::from_slice(&line) {
+            if let Ok(RunLine::<Glance> { cell, replication, outcome }) = serde_json::from_slice(&line) {
                 if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
                     counts.add(outcome.events, outcome.opened);
                 }
@@ -252,71 +256,38 @@ impl Journal {
         Ok(Loaded::Header(header))
     }
 
-    /// The runs in it, in order.
-    pub fn runs(&self) -> impl Iterator<Item = RunId> {
-        self.lines.keys().copied()
-    }
-
     /// Whether `run` is in it.
-    pub fn has(&self, run: RunId) -> bool {
+    pub(super) fn has(&self, run: RunId) -> bool {
         self.lines.contains_key(&run)
     }
 
-    /// The warm-up that pilot runs found, if they have.
-    pub fn warmup(&self) -> Option<FoundWarmup> {
-        self.warmup
-    }
-
     /// Keeps the warm-up that pilot runs found.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JobError> {
+    pub(super) fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JobError> {
         self.append(&WarmupLine { warmup })?;
         self.warmup = Some(warmup);
         self.sync()
     }
 
-    /// The counts of all runs in it.
-    pub fn counts(&self) -> JobCounts {
-        self.counts
-    }
-
     /// What `run` found, if it is in the journal.
-    ///
-    /// # Errors
-    /// If the file can't be read.
-    pub fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JobError> {
+    pub(super) fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JobError> {
         let Some((start, length)) = self.lines.get(&run).copied() else { return Ok(None) };
         let mut line = vec![0; length];
         let found = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut line));
-        let record: Result<RunLine, io::Error> =
+        let found: Result<RunLine<Outcome>, io::Error> =
             found.and_then(|()| serde_json::from_slice(&line).map_err(io::Error::from));
-        record.map(|record| Some(record.outcome)).map_err(|source| self.error(source))
+        found.map(|line| Some(line.outcome)).map_err(|source| self.error(source))
     }
 
     /// Adds a finished run.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
-        #[derive(Serialize)]
-        struct Borrowed<'a> {
-            cell: usize,
-            replication: u32,
-            outcome: &'a Outcome,
-        }
-        let line = self.append(&Borrowed { cell: run.cell, replication: run.replication, outcome })?;
+    pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
+        let line = self.append(&RunLine { cell: run.cell, replication: run.replication, outcome })?;
         self.lines.insert(run, line);
-        self.counts.add(outcome.events, outcome.opened);
+        [&mut self.counts, &mut self.fresh].map(|counts| counts.add(outcome.events, outcome.opened));
         self.tick()
     }
 
     /// Brings what was added to the disk, if it is time to.
-    ///
-    /// # Errors
-    /// If it can't be brought there.
-    pub fn tick(&mut self) -> Result<(), JobError> {
+    pub(super) fn tick(&mut self) -> Result<(), JobError> {
         if self.is_synced || self.opened.elapsed() - self.last_sync < self.sync_interval {
             return Ok(());
         }
@@ -324,10 +295,7 @@ impl Journal {
     }
 
     /// Brings what was added to the disk.
-    ///
-    /// # Errors
-    /// If it can't be brought there.
-    pub fn sync(&mut self) -> Result<(), JobError> {
+    pub(super) fn sync(&mut self) -> Result<(), JobError> {
         let begun = self.opened.elapsed();
         self.file.sync_data().map_err(|source| self.error(source))?;
         self.last_sync = self.opened.elapsed();
@@ -337,10 +305,7 @@ impl Journal {
     }
 
     /// Removes the journal of a job that is complete.
-    ///
-    /// # Errors
-    /// If the file can't be removed.
-    pub fn remove(self) -> Result<(), JobError> {
+    pub(super) fn remove(self) -> Result<(), JobError> {
         fs::remove_file(&self.path).map_err(|source| self.error(source))
     }
 
@@ -356,7 +321,7 @@ impl Journal {
     }
 
     fn error(&self, source: io::Error) -> JobError {
-        JobError::File { action: ACTION, path: self.path.clone(), source }
+        JobError::file(ACTION, &self.path)(source)
     }
 }
 

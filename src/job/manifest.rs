@@ -66,27 +66,26 @@ pub struct Manifest {
 }
 
 /// A job that has ended.
-#[derive(Clone, Copy, Debug)]
-pub struct EndedJob<'a> {
+pub(super) struct EndedJob<'a> {
     /// The shard that it was, if it was one.
-    pub shard: Option<Shard>,
+    pub(super) shard: Option<Shard>,
     /// Its runs.
-    pub agenda: &'a Agenda,
+    pub(super) agenda: &'a Agenda,
     /// The warm-up that its pilot runs found, if it had any.
-    pub warmup: Option<FoundWarmup>,
+    pub(super) warmup: Option<FoundWarmup>,
     /// Threads that simulated.
-    pub jobs: usize,
+    pub(super) jobs: usize,
     /// How long it took.
-    pub wall_time: Duration,
+    pub(super) wall_time: Duration,
     /// What its folder holds.
-    pub total: JobCounts,
+    pub(super) total: JobCounts,
     /// What it simulated itself: not what an earlier, interrupted job had finished.
-    pub fresh: JobCounts,
+    pub(super) fresh: JobCounts,
 }
 
 impl Manifest {
     /// The manifest of a job that has ended, and whose cells came to `summaries`.
-    pub fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
+    pub(super) fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
         let short = summaries.iter().filter_map(|summary| ShortWarmup::of(experiment, summary));
         let seconds = job.wall_time.as_secs_f64();
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -127,10 +126,7 @@ impl Manifest {
     }
 
     /// Writes it into `folder`, durably.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub fn write(&self, folder: &Path) -> Result<(), WriteError> {
+    pub(super) fn write(&self, folder: &Path) -> Result<(), WriteError> {
         let mut text = serde_json::to_string_pretty(self).expect("plain data");
         text.push('\n');
         write_file(folder, NAME, &text)
@@ -151,10 +147,7 @@ fn cut(mut lines: Vec<String>) -> Vec<String> {
 }
 
 /// Writes a text file into `folder`; it is on the disk then.
-///
-/// # Errors
-/// If it can't be written.
-pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
+pub(super) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
     let path = folder.join(name);
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(text.as_bytes())?;

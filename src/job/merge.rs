@@ -11,13 +11,12 @@ use std::time::Duration;
 
 use super::agenda::Agenda;
 use super::error::JobError;
-use super::filling::{CompleteJob, Filling};
-use super::folder::{create, failed};
 use super::journal::{Header, JobCounts, Journal, Part};
 use super::manifest::{EndedJob, Manifest};
 use super::runner::RunId;
 use super::shard::Shard;
 use super::watcher::Watcher;
+use super::work::{CompleteJob, Filling};
 use crate::experiment::{Experiment, Overrides};
 
 /// Joins the shards in `folders`, in any order, into the results folder `out`: what a job that was not divided would have
@@ -27,10 +26,17 @@ use crate::experiment::{Experiment, Overrides};
 /// If they are not all shards of one experiment, some run is missing, `out` holds something, or a file can't be read or
 /// written.
 pub fn merge(folders: &[PathBuf], out: &Path, watcher: &mut dyn Watcher) -> Result<CompleteJob, JobError> {
-    let shards = Shards::open(folders)?;
+    let mut shards = Shards::open(folders)?;
     let experiment = Experiment::read(&shards.experiment_file(), &Overrides::default())?;
     let experiment = Arc::new(shards.settled(experiment)?);
-    shards.check(&experiment)?.write(&experiment, out, watcher)
+    let agendas = shards.check(&experiment)?;
+    let journal = claim(&experiment, out)?;
+    let mut filling = Filling::begin(&experiment, out)?;
+    for (run, part) in owners(&agendas) {
+        let outcome = shards.parts[part].journal.outcome(run)?;
+        filling.add_outcome(run, &outcome.expect("every run was checked to be there"))?;
+    }
+    filling.finish(journal, &shards.ended(&Agenda::joined(&agendas)), watcher)
 }
 
 /// A folder with a shard.
@@ -91,7 +97,7 @@ impl Shards {
         if !experiment.finds_warmup() {
             return Ok(experiment);
         }
-        let mut found = self.parts.iter().filter_map(|part| Some((part, part.journal.warmup()?)));
+        let mut found = self.parts.iter().filter_map(|part| Some((part, part.journal.warmup?)));
         let Some((first, warmup)) = found.next() else {
             let problem = "no shard has found the warm-up yet; run them again with --resume";
             return Err(JobError::Unfit(vec![problem.to_owned()]));
@@ -109,8 +115,8 @@ impl Shards {
         Ok(experiment.with_warmup(warmup.length))
     }
 
-    /// Checks that they are of `experiment`, and that every run of theirs is finished.
-    fn check(mut self, experiment: &Experiment) -> Result<WholeJob, JobError> {
+    /// Checks that they are of `experiment`, and that every run of theirs is finished; gives the runs of each.
+    fn check(&mut self, experiment: &Experiment) -> Result<Vec<Agenda>, JobError> {
         let first = &self.parts[0];
         if first.header != Header::new(experiment, first.header.part) {
             let file = self.experiment_file();
@@ -133,61 +139,27 @@ impl Shards {
             }
             agendas.push(agenda);
         }
-        let parts = self.parts;
-        if problems.is_empty() { Ok(WholeJob { parts, agendas }) } else { Err(JobError::Unfit(problems)) }
-    }
-}
-
-/// All shards of an experiment, with every run of theirs.
-#[derive(Debug)]
-struct WholeJob {
-    parts: Vec<Opened>,
-    /// The runs of each.
-    agendas: Vec<Agenda>,
-}
-
-impl WholeJob {
-    /// Writes the results folder `out`.
-    fn write(
-        mut self,
-        experiment: &Arc<Experiment>,
-        out: &Path,
-        watcher: &mut dyn Watcher,
-    ) -> Result<CompleteJob, JobError> {
-        let journal = claim(experiment, out)?;
-        let mut filling = Filling::begin(experiment, out)?;
-        for (run, part) in self.owners() {
-            let outcome = self.parts[part].journal.outcome(run)?;
-            filling.add_outcome(run, &outcome.expect("every run was checked to be there"))?;
-        }
-        self.finish(filling, journal, watcher)
+        if problems.is_empty() { Ok(agendas) } else { Err(JobError::Unfit(problems)) }
     }
 
-    /// Every run in order, and which shard has it.
-    fn owners(&self) -> BTreeMap<RunId, usize> {
-        let agendas = self.agendas.iter().enumerate();
-        agendas.flat_map(|(part, agenda)| agenda.runs().iter().map(move |run| (*run, part))).collect()
-    }
-
-    /// Completes the folder. It took as long as the longest shard, on the threads of all.
-    fn finish(
-        &self,
-        filling: Filling<'_>,
-        journal: Journal,
-        watcher: &mut dyn Watcher,
-    ) -> Result<CompleteJob, JobError> {
+    /// The job of all of them, with the runs of `agenda`: as long as the longest shard took, on the threads of all.
+    fn ended<'a>(&self, agenda: &'a Agenda) -> EndedJob<'a> {
         let mut total = JobCounts::default();
-        self.parts.iter().for_each(|part| total += part.journal.counts());
+        self.parts.iter().for_each(|part| total += part.journal.counts);
         let manifests: Vec<Manifest> =
             self.parts.iter().filter_map(|part| Manifest::read(&part.folder)).collect();
         let seconds = manifests.iter().map(|manifest| manifest.wall_time_s).fold(0.0, f64::max);
         let wall_time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
-        let agenda = &Agenda::joined(&self.agendas);
-        let warmup = self.parts.iter().find_map(|part| part.journal.warmup());
-        let ended = EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total };
-        filling.finish(journal, &ended, watcher)
+        let warmup = self.parts.iter().find_map(|part| part.journal.warmup);
+        EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total }
     }
+}
+
+/// Every run in order, and which of `agendas` has it.
+fn owners(agendas: &[Agenda]) -> BTreeMap<RunId, usize> {
+    let agendas = agendas.iter().enumerate();
+    agendas.flat_map(|(part, agenda)| agenda.runs().iter().map(move |run| (*run, part))).collect()
 }
 
 /// What is wrong with a shard by itself.
@@ -237,8 +209,9 @@ fn gaps(parts: &[Opened]) -> Vec<String> {
 
 /// Makes `out`, which must be empty or hold a merge of `experiment` that was stopped, and locks it.
 fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, JobError> {
-    create(out)?;
-    let is_empty = fs::read_dir(out).map_err(|source| failed("create", out, source))?.next().is_none();
+    let failed = JobError::file("create", out);
+    fs::create_dir_all(out).map_err(&failed)?;
+    let is_empty = fs::read_dir(out).map_err(failed)?.next().is_none();
     if !is_empty {
         let header = Header::new(experiment, Part::Merged);
         match Journal::read_only(out)? {

@@ -9,12 +9,11 @@ use std::sync::Arc;
 
 use super::agenda::Agenda;
 use super::error::JobError;
-use super::filling::{CompleteJob, Filling};
 use super::folder::Folder;
 use super::journal::Part;
 use super::runner::{RunId, measured};
 use super::watcher::Watcher;
-use super::work::Work;
+use super::work::{CompleteJob, Filling, Work};
 use crate::answers::search::{Asked, Goal, LineAnswer, Question, SearchedLine, TriedValue};
 use crate::experiment::{AxisValue, Cell, Experiment, ExperimentError, Overrides, SearchAxis, grid};
 use crate::random::hash_bytes;
@@ -65,6 +64,9 @@ pub struct SearchEnd {
     /// The answer for each line, by its arm and its values of the other axes.
     pub answers: Vec<(String, LineAnswer)>,
 }
+
+/// Positions of the grid, by arm.
+type Positions = BTreeMap<String, BTreeSet<usize>>;
 
 impl Search {
     /// The search in `experiment` that `request` asks for.
@@ -174,12 +176,12 @@ impl Search {
     }
 
     /// The same positions of the grid for every arm that is searched.
-    fn all(&self, positions: &BTreeSet<usize>) -> BTreeMap<String, BTreeSet<usize>> {
+    fn all(&self, positions: &BTreeSet<usize>) -> Positions {
         self.request.arms.iter().map(|arm| (arm.clone(), positions.clone())).collect()
     }
 
     /// The experiment with these positions of the grid by arm.
-    fn step(&self, tried: &BTreeMap<String, BTreeSet<usize>>) -> Result<Experiment, ExperimentError> {
+    fn step(&self, tried: &Positions) -> Result<Experiment, ExperimentError> {
         let values = |positions: &BTreeSet<usize>| -> Vec<AxisValue> {
             positions.iter().map(|at| self.grid[*at].clone()).collect()
         };
@@ -253,14 +255,15 @@ impl Hunt<'_> {
             let next = self.numbers.len();
             self.numbers.entry(key(cell)).or_insert(next);
         }
-        let mut agenda = Agenda::new(experiment, None);
+        let agenda = Agenda::new(experiment, None);
         let runs = agenda.runs().iter().copied();
         let missing = runs.filter(|run| !self.work.journal.has(self.kept(experiment, *run))).collect();
         let numbers = &self.numbers;
-        self.work.simulate(experiment, &mut agenda, missing, |journal, _, run, outcome| {
+        self.work.simulate(experiment, agenda, missing, |journal, _, run, outcome| {
             let cell = numbers[&key(&experiment.cells()[run.cell])];
             journal.add(RunId { cell, ..run }, outcome).map(|()| Vec::new())
-        })
+        })?;
+        Ok(())
     }
 
     /// What the journal calls a run of `experiment`.
@@ -299,8 +302,8 @@ impl Hunt<'_> {
     }
 
     /// Asks the question of every line. Gives the answers, and all that is to be tried if some line has none.
-    fn ask(&self) -> (Vec<(String, LineAnswer)>, Option<BTreeMap<String, BTreeSet<usize>>>) {
-        let mut tried: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    fn ask(&self) -> (Vec<(String, LineAnswer)>, Option<Positions>) {
+        let mut tried: Positions = BTreeMap::new();
         let (mut answers, mut wants_more) = (Vec::new(), false);
         for (arm, line) in &self.lines {
             let positions = tried.entry(arm.clone()).or_default();

@@ -49,14 +49,23 @@ pub enum JobNote {
 }
 
 /// How far a job is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct JobProgress<'a> {
     /// What is run.
     pub experiment: &'a Experiment,
+    /// The runs that there are to be, as far as that is known.
+    pub agenda: Agenda,
     /// The runs that are under way.
-    pub under_way: &'a [UnderWay],
-    agenda: &'a Agenda,
-    tally: &'a Tally,
+    pub under_way: Vec<UnderWay>,
+    /// How many runs are finished.
+    pub finished: usize,
+    /// The cost of a run of each cell.
+    costs: Vec<u64>,
+    /// The runs that are there from the beginning: how many, and their cost.
+    planned: (usize, f64),
+    /// The cost of the runs that were finished before.
+    earlier: f64,
+    done: f64,
 }
 
 /// How far a job is, in numbers.
@@ -74,28 +83,39 @@ pub struct JobAccount {
     pub widest: Option<CellStanding>,
 }
 
-impl JobProgress<'_> {
-    /// How many runs are finished.
-    pub fn finished(&self) -> usize {
-        self.tally.finished
+impl<'a> JobProgress<'a> {
+    /// The beginning of `agenda`, of which the runs in `missing` are not finished.
+    pub(super) fn new(experiment: &'a Experiment, agenda: Agenda, missing: &[RunId]) -> Self {
+        let costs = costs(experiment);
+        let cost = |run: &RunId| costs[run.cell] as f64;
+        let (count, all) = (agenda.runs().len(), agenda.runs().iter().map(cost).sum());
+        let earlier = all - missing.iter().map(cost).sum::<f64>();
+        let (planned, finished) = ((count, all), count - missing.len());
+        Self { experiment, agenda, under_way: Vec::new(), finished, costs, planned, earlier, done: earlier }
+    }
+
+    /// Counts a run that is finished.
+    pub(super) fn finish(&mut self, run: RunId) {
+        self.done += self.costs[run.cell] as f64;
+        self.finished += 1;
     }
 
     /// Everything in numbers, which takes a look at every cell.
     pub fn account(&self) -> JobAccount {
         let standings: Vec<CellStanding> = self.agenda.standings().collect();
-        let cost = |cell: usize| self.tally.costs[cell] as f64;
+        let cost = |cell: usize| self.costs[cell] as f64;
         let (runs, all) = match &standings[..] {
-            [] => self.tally.planned,
+            [] => self.planned,
             _ => standings.iter().fold((0, 0.0), |(runs, all), standing| {
                 (runs + standing.expected as usize, all + cost(standing.cell) * f64::from(standing.expected))
             }),
         };
         let partly: f64 = self.under_way.iter().map(|it| cost(it.run.cell) * it.done).sum();
         JobAccount {
-            finished: self.tally.finished,
+            finished: self.finished,
             runs,
-            done: ((self.tally.done + partly) / all).min(1.0),
-            earlier: self.tally.earlier / all,
+            done: ((self.done + partly) / all).min(1.0),
+            earlier: self.earlier / all,
             widest: widest(standings),
         }
     }
@@ -105,44 +125,6 @@ fn widest(standings: Vec<CellStanding>) -> Option<CellStanding> {
     let excess = |standing: &CellStanding| standing.width.map_or(0.0, |width| width.half / width.allowed);
     let open = standings.into_iter().filter(|standing| standing.end.is_none());
     open.max_by(|a, b| excess(a).total_cmp(&excess(b)))
-}
-
-/// What the runs of an agenda cost, and what of it is done.
-#[derive(Debug)]
-pub(super) struct Tally {
-    /// The cost of a run of each cell.
-    costs: Vec<u64>,
-    /// The runs that are there from the beginning: how many, and their cost.
-    planned: (usize, f64),
-    /// The cost of the runs that were finished before.
-    earlier: f64,
-    done: f64,
-    finished: usize,
-}
-
-impl Tally {
-    /// The tally of `agenda`, of which the runs in `missing` are not finished.
-    pub(super) fn new(experiment: &Experiment, agenda: &Agenda, missing: &[RunId]) -> Self {
-        let costs = costs(experiment);
-        let cost = |run: &RunId| costs[run.cell] as f64;
-        let (count, all) = (agenda.runs().len(), agenda.runs().iter().map(cost).sum());
-        let earlier = all - missing.iter().map(cost).sum::<f64>();
-        Self { planned: (count, all), earlier, done: earlier, finished: count - missing.len(), costs }
-    }
-
-    pub(super) fn finished(&mut self, run: RunId) {
-        self.done += self.costs[run.cell] as f64;
-        self.finished += 1;
-    }
-
-    pub(super) fn progress<'a>(
-        &'a self,
-        experiment: &'a Experiment,
-        agenda: &'a Agenda,
-        under_way: &'a [UnderWay],
-    ) -> JobProgress<'a> {
-        JobProgress { experiment, under_way, agenda, tally: self }
-    }
 }
 
 #[cfg(test)]

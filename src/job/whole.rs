@@ -1,19 +1,22 @@
 //! An experiment, or a shard of it, into a results folder.
 
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::agenda::Agenda;
 use super::error::JobError;
-use super::filling::{CompleteJob, Filling};
 use super::folder::Folder;
 use super::journal::{Journal, Part};
-use super::pilots::settle;
+use super::manifest::WarmupEntry;
 use super::runner::{RunId, measured};
-use super::watcher::Watcher;
-use super::work::Work;
+use super::warmup::{FoundWarmup, find, pilot_runs};
+use super::watcher::{JobNote, Watcher};
+use super::work::{CompleteJob, Filling, Work};
 use crate::experiment::Experiment;
+use crate::results::steadiness::Batches;
 use crate::sim::outcome::Outcome;
 
 /// How a job ends.
@@ -54,6 +57,41 @@ pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) 
     Ok(if complete.manifest.complete { JobEnd::Complete(Box::new(complete)) } else { JobEnd::Stopped })
 }
 
+/// The experiment with the warm-up that the pilots of all its cells find, or have found before; nothing if that was stopped.
+fn settle(experiment: Arc<Experiment>, work: &mut Work<'_>) -> Result<Option<Arc<Experiment>>, JobError> {
+    if !experiment.finds_warmup() {
+        return Ok(Some(experiment));
+    }
+    let found = match work.journal.warmup {
+        Some(found) => found,
+        None => {
+            let Some(found) = look(&experiment, work)? else { return Ok(None) };
+            work.journal.set_warmup(found)?;
+            found
+        }
+    };
+    let settled = experiment.with_warmup(found.length);
+    work.watcher.note(JobNote::Warmup(WarmupEntry::of(&settled, &found)));
+    Ok(Some(Arc::new(settled)))
+}
+
+fn look(experiment: &Experiment, work: &mut Work<'_>) -> Result<Option<FoundWarmup>, JobError> {
+    let pilot = Arc::new(experiment.pilot());
+    let runs = pilot_runs(&pilot);
+    work.watcher.note(JobNote::Pilots(runs.len()));
+    let mut found = BTreeMap::new();
+    work.simulate(&pilot, Agenda::of(runs.clone()), runs, |_, _, run, outcome| {
+        found.insert(run, Batches::of(&outcome.timeline, usize::MAX));
+        Ok(Vec::new())
+    })?;
+    // What a job took is what its measured runs took.
+    work.wall_time = Duration::ZERO;
+    if work.watcher.wants_to_stop() {
+        return Ok(None);
+    }
+    Ok(Some(find(experiment, &found)?))
+}
+
 /// A results folder that gets the rows of runs in their order, while they finish in any.
 struct Turns<'a> {
     experiment: &'a Arc<Experiment>,
@@ -68,15 +106,10 @@ impl<'a> Turns<'a> {
     }
 
     /// Simulates what is missing, and completes the folder as far as it got.
-    fn run(
-        mut self,
-        mut work: Work<'_>,
-        mut agenda: Agenda,
-        folder: &Folder,
-    ) -> Result<CompleteJob, JobError> {
+    fn run(mut self, mut work: Work<'_>, agenda: Agenda, folder: &Folder) -> Result<CompleteJob, JobError> {
         let runs = agenda.runs().iter().copied();
         let missing = runs.filter(|run| !work.journal.has(*run)).collect();
-        work.simulate(self.experiment, &mut agenda, missing, |journal, agenda, run, outcome| {
+        let agenda = work.simulate(self.experiment, agenda, missing, |journal, agenda, run, outcome| {
             journal.add(run, outcome)?;
             let more = self.take(agenda, run, outcome)?;
             self.catch_up(agenda, journal)?;

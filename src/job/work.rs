@@ -1,65 +1,121 @@
-//! A job at work: a journal that runs are added to as they finish.
+//! A job at work: a journal that runs are added to as they finish, and the other files of its results folder.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::agenda::Agenda;
 use super::cost::longest_first;
 use super::error::JobError;
-use super::filling::{CompleteJob, Filling};
-use super::journal::{JobCounts, Journal};
-use super::manifest::EndedJob;
-use super::runner::{RunId, RunnerEvent, run_growing};
+use super::journal::Journal;
+use super::manifest::{EndedJob, Manifest, write_file};
+use super::runner::{RunId, RunnerEvent, measured, run_growing};
 use super::shard::Shard;
-use super::watcher::{Tally, Watcher};
+use super::watcher::{JobProgress, Watcher};
 use crate::experiment::Experiment;
+use crate::metrics::Run;
+use crate::results::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
+
+/// A results folder that holds every run.
+#[derive(Clone, Debug)]
+pub struct CompleteJob {
+    /// The experiment, with the warm-up that was found and the values that were tried.
+    pub experiment: Arc<Experiment>,
+    /// Each cell's metrics.
+    pub summaries: Vec<CellSummary>,
+    /// What made the folder.
+    pub manifest: Manifest,
+}
+
+/// A results folder whose files are being written.
+pub(super) struct Filling<'a> {
+    experiment: &'a Arc<Experiment>,
+    folder: &'a Path,
+    tables: Tables<'a>,
+}
+
+impl<'a> Filling<'a> {
+    /// Opens every file, so that a bad folder fails before anything is simulated.
+    pub(super) fn begin(experiment: &'a Arc<Experiment>, folder: &'a Path) -> Result<Self, JobError> {
+        let tables = Tables::create(folder, experiment)?;
+        write_file(folder, "experiment.toml", &experiment.document_in(folder))?;
+        Ok(Self { experiment, folder, tables })
+    }
+
+    /// Writes the rows of a run. Runs come in order.
+    pub(super) fn add(&mut self, id: RunId, run: &Run<'_>) -> Result<(), JobError> {
+        let experiment: &'a Experiment = self.experiment;
+        Ok(self.tables.add(&experiment.cells()[id.cell], id.replication, run)?)
+    }
+
+    /// Writes the rows of a run with its outcome.
+    pub(super) fn add_outcome(&mut self, id: RunId, outcome: &Outcome) -> Result<(), JobError> {
+        measured(self.experiment, id, outcome, |run| self.add(id, run))
+    }
+
+    /// Writes the rest. The journal of a whole job goes last, so that a job that is stopped anywhere before can be resumed.
+    pub(super) fn finish(
+        self,
+        mut journal: Journal,
+        ended: &EndedJob<'_>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<CompleteJob, JobError> {
+        let summaries = self.tables.finish()?;
+        journal.sync()?;
+        let manifest = Manifest::new(self.experiment, ended, &summaries);
+        manifest.write(self.folder)?;
+        watcher.written(self.folder).map_err(JobError::Watcher)?;
+        if manifest.complete && manifest.shard.is_none() {
+            journal.remove()?;
+        }
+        Ok(CompleteJob { experiment: Arc::clone(self.experiment), summaries, manifest })
+    }
+}
 
 /// A job at work.
 pub(super) struct Work<'w> {
     pub(super) journal: Journal,
     pub(super) watcher: &'w mut dyn Watcher,
     threads: usize,
-    /// What an earlier, interrupted job had finished.
-    earlier: JobCounts,
     /// How long it has simulated.
     pub(super) wall_time: Duration,
 }
 
 impl<'w> Work<'w> {
     pub(super) fn new(journal: Journal, threads: usize, watcher: &'w mut dyn Watcher) -> Self {
-        let earlier = journal.counts();
-        Self { journal, watcher, threads, earlier, wall_time: Duration::ZERO }
+        Self { journal, watcher, threads, wall_time: Duration::ZERO }
     }
 
     /// Simulates the runs of `agenda` that are `missing`, the longest first, until done or to be stopped. Hands each to
-    /// `take` as soon as it is finished, which may give more of them.
+    /// `take` as soon as it is finished, which may give more of them. Gives all runs that there are then.
     pub(super) fn simulate(
         &mut self,
         experiment: &Arc<Experiment>,
-        agenda: &mut Agenda,
+        agenda: Agenda,
         missing: Vec<RunId>,
         mut take: impl FnMut(&mut Journal, &mut Agenda, RunId, &Outcome) -> Result<Vec<RunId>, JobError>,
-    ) -> Result<(), JobError> {
+    ) -> Result<Agenda, JobError> {
         let Self { journal, watcher, .. } = self;
-        let mut tally = Tally::new(experiment, agenda, &missing);
-        watcher.waiting(&tally.progress(experiment, agenda, &[]));
         // More threads than runs would have nothing to do.
         let most = agenda.most_runs() - (agenda.runs().len() - missing.len()) as u64;
         let threads = self.threads.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1);
+        let mut progress = JobProgress::new(experiment, agenda, &missing);
+        watcher.waiting(&progress);
         #[allow(clippy::disallowed_methods, reason = "how long a job takes is real time")]
         let begun = Instant::now();
         run_growing(experiment, longest_first(experiment, missing), threads, |event| {
             let mut more = Vec::new();
             match event {
                 RunnerEvent::Finished(run, outcome) => {
-                    tally.finished(run);
-                    more = take(journal, agenda, run, &outcome)?;
-                    watcher.finished(run, &tally.progress(experiment, agenda, &[]));
+                    progress.finish(run);
+                    more = take(journal, &mut progress.agenda, run, &outcome)?;
+                    watcher.finished(run, &progress);
                 }
                 RunnerEvent::Waiting(under_way) => {
-                    watcher.waiting(&tally.progress(experiment, agenda, &under_way));
+                    progress.under_way = under_way;
+                    watcher.waiting(&progress);
                     journal.tick()?;
                 }
             }
@@ -67,7 +123,7 @@ impl<'w> Work<'w> {
             Ok::<_, JobError>(if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(more) })
         })?;
         self.wall_time += begun.elapsed();
-        Ok(())
+        Ok(progress.agenda)
     }
 
     /// Completes the folder that is `filling`, of the runs of `agenda`.
@@ -77,8 +133,8 @@ impl<'w> Work<'w> {
         agenda: &Agenda,
         shard: Option<Shard>,
     ) -> Result<CompleteJob, JobError> {
-        let (total, warmup) = (self.journal.counts(), self.journal.warmup());
-        let (jobs, wall_time, fresh) = (self.threads, self.wall_time, total.since(self.earlier));
+        let Journal { counts: total, fresh, warmup, .. } = self.journal;
+        let (jobs, wall_time) = (self.threads, self.wall_time);
         let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, total, fresh };
         filling.finish(self.journal, &ended, self.watcher)
     }

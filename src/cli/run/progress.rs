@@ -42,7 +42,7 @@ impl ProgressLine {
     /// Draws the line, if it has not been drawn lately.
     pub(super) fn show(&mut self, progress: &JobProgress<'_>) {
         if self.is_search {
-            return self.bar.set_position(progress.finished() as u64);
+            return self.bar.set_position(progress.finished as u64);
         }
         let elapsed = self.bar.elapsed();
         if self.bar.is_hidden() || self.shown.is_some_and(|shown| elapsed - shown < TICK) {

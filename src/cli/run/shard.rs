@@ -37,14 +37,13 @@ impl ShardArg {
     }
 }
 
-/// A system that tells its tasks which of how many they are.
+/// A system that tells its tasks which of how many they are, by these variables.
 struct System {
     name: &'static str,
     index: &'static str,
     count: Option<&'static str>,
-    /// Variables with the first index and the step from one to the next; 0 and 1 without them.
-    first: Option<&'static str>,
-    step: Option<&'static str>,
+    /// With the first index and the step from one to the next; 0 and 1 without them.
+    first_and_step: Option<[&'static str; 2]>,
 }
 
 const SYSTEMS: [System; 4] = [
@@ -52,25 +51,17 @@ const SYSTEMS: [System; 4] = [
         name: "Slurm",
         index: "SLURM_ARRAY_TASK_ID",
         count: Some("SLURM_ARRAY_TASK_COUNT"),
-        first: Some("SLURM_ARRAY_TASK_MIN"),
-        step: Some("SLURM_ARRAY_TASK_STEP"),
+        first_and_step: Some(["SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP"]),
     },
-    System {
-        name: "Cloud Run",
-        index: "CLOUD_RUN_TASK_INDEX",
-        count: Some("CLOUD_RUN_TASK_COUNT"),
-        first: None,
-        step: None,
-    },
-    System {
-        name: "Batch",
-        index: "BATCH_TASK_INDEX",
-        count: Some("BATCH_TASK_COUNT"),
-        first: None,
-        step: None,
-    },
-    System { name: "Kubernetes", index: "JOB_COMPLETION_INDEX", count: None, first: None, step: None },
+    system("Cloud Run", "CLOUD_RUN_TASK_INDEX", Some("CLOUD_RUN_TASK_COUNT")),
+    system("Batch", "BATCH_TASK_INDEX", Some("BATCH_TASK_COUNT")),
+    system("Kubernetes", "JOB_COMPLETION_INDEX", None),
 ];
+
+/// A system that counts its tasks from 0.
+const fn system(name: &'static str, index: &'static str, count: Option<&'static str>) -> System {
+    System { name, index, count, first_and_step: None }
+}
 
 /// The shard that the environment names, of `count` if that is given.
 fn auto(count: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
@@ -123,7 +114,8 @@ impl System {
                 ));
             }
         };
-        let (first, step) = (optional(self.first)?.unwrap_or(0), optional(self.step)?.unwrap_or(1).max(1));
+        let [first, step] = self.first_and_step.map_or([None; 2], |names| names.map(Some));
+        let (first, step) = (optional(first)?.unwrap_or(0), optional(step)?.unwrap_or(1).max(1));
         let place = index.checked_sub(first).filter(|offset| offset % step == 0).map(|offset| offset / step);
         let shard = place.and_then(|place| Shard::new(place.checked_add(1)?, count).ok());
         shard.ok_or_else(|| {

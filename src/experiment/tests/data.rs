@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::{changed, refusal};
 use crate::experiment::{Experiment, ExperimentError, Overrides};
-use crate::job::journal::experiment_hash;
 use crate::job::runner::{RunId, run_every, run_one};
 use crate::sim::outcome::Outcome;
 use crate::sim::scenario::ClientGroup;
@@ -164,7 +163,7 @@ fn results_folders_find_the_data() {
 #[test]
 fn the_hash_of_an_experiment_covers_its_data() {
     let folder = Folder::new(&text());
-    let hash = |folder: &Folder| experiment_hash(&folder.read());
+    let hash = |folder: &Folder| folder.read().fingerprint();
     let first = hash(&folder);
     assert_eq!(first, hash(&Folder::new(&text())), "whatever the folder");
     folder.write("data/sizes.csv", &SIZES.replace("1000", "1001"));
