@@ -72,8 +72,9 @@ pub enum JobError {
 
 impl JobError {
     /// What makes the error of what can't be done with `path`.
-    pub(super) fn file(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
-        move |source| Self::File { action, path: path.to_owned(), source }
+    pub(super) fn file(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { action, path: path.clone(), source }
     }
 
     /// What makes the error of a job that can be resumed in `folder`.

@@ -1,10 +1,9 @@
 //! The journal of a job: every finished run, durable as soon as it is finished.
 //!
 //! One JSON object a line: first what the job is, then the warm-up if it was found, then a run each, in the order in
-//! which they finished. The CSV files are
-//! written from it in the order of runs, so a job that was interrupted can be finished to the same bytes, and the
-//! shards of a job can be merged. In memory stands only where each run is. A line that was cut short by a crash is
-//! dropped.
+//! which they finished. The CSV files are written from it in the order of runs, so a job that was interrupted can be
+//! finished to the same bytes, and the shards of a job can be merged. In memory stands only where each run is. A line that
+//! was cut short by a crash is dropped.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -127,9 +126,8 @@ pub(super) struct Journal {
     /// Of those that were added since it was opened.
     pub(super) fresh: JobCounts,
     opened: Instant,
-    /// When it was last brought to the disk, since it was opened.
-    last_sync: Duration,
-    sync_interval: Duration,
+    /// When it may be brought to the disk again, since it was opened.
+    next_sync: Duration,
     is_synced: bool,
 }
 
@@ -190,7 +188,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.read(true).append(writes).create(access == Access::Create);
         let file = loop {
-            let file = options.open(&path).map_err(io)?;
+            let file = options.open(&path).map_err(&io)?;
             let locked = if writes { file.try_lock() } else { file.try_lock_shared() };
             match locked {
                 // Its owner may have removed it between the two.
@@ -213,8 +211,7 @@ impl Journal {
             counts: JobCounts::default(),
             fresh: JobCounts::default(),
             opened,
-            last_sync: Duration::ZERO,
-            sync_interval: SYNC_INTERVAL,
+            next_sync: SYNC_INTERVAL,
             is_synced: true,
         })
     }
@@ -282,13 +279,15 @@ impl Journal {
     pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
         let line = self.append(&RunLine { cell: run.cell, replication: run.replication, outcome })?;
         self.lines.insert(run, line);
-        [&mut self.counts, &mut self.fresh].map(|counts| counts.add(outcome.events, outcome.opened));
+        for counts in [&mut self.counts, &mut self.fresh] {
+            counts.add(outcome.events, outcome.opened);
+        }
         self.tick()
     }
 
     /// Brings what was added to the disk, if it is time to.
     pub(super) fn tick(&mut self) -> Result<(), JobError> {
-        if self.is_synced || self.opened.elapsed() - self.last_sync < self.sync_interval {
+        if self.is_synced || self.opened.elapsed() < self.next_sync {
             return Ok(());
         }
         self.sync()
@@ -298,8 +297,8 @@ impl Journal {
     pub(super) fn sync(&mut self) -> Result<(), JobError> {
         let begun = self.opened.elapsed();
         self.file.sync_data().map_err(|source| self.error(source))?;
-        self.last_sync = self.opened.elapsed();
-        self.sync_interval = SYNC_INTERVAL.max((self.last_sync - begun) * SYNC_SHARE);
+        let ended = self.opened.elapsed();
+        self.next_sync = ended + SYNC_INTERVAL.max((ended - begun) * SYNC_SHARE);
         self.is_synced = true;
         Ok(())
     }

@@ -153,7 +153,7 @@ fn results_folders_find_the_data() {
     assert_eq!(again.cells(), experiment.cells());
     assert!(run(&again, 0) == run(&experiment, 0));
     assert_eq!(again.document_in(&results), written);
-    assert_eq!(experiment_hash(&again), experiment_hash(&experiment), "the same, wherever it stands");
+    assert_eq!(again.fingerprint(), experiment.fingerprint(), "the same, wherever it stands");
     assert!(again.document_in(folder.0.path()).contains("data_folder = \".\"\n"));
     // Without data files nothing is added.
     let plain = Folder::new(super::SMALL).read();
