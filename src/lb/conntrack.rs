@@ -5,7 +5,7 @@
 //! which costs no timer and no scan: its slot is used again by an insertion that passes it, and when its segment is
 //! full one pass over that, in place and in order, drops the dead ones. Live entries are counted by epochs of 1/128 to
 //! 1/256 of the timeout: the end of an epoch subtracts those last seen in an epoch that is dead by now. Lookups compare
-//! exact times: an entry is dead at `last + timeout`.
+//! times to 16 ns: an entry is dead at `last + timeout`.
 
 use prefetch_index::prefetch_index;
 
@@ -20,10 +20,13 @@ use crate::time::{SimDuration, SimTime};
 pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
 
 const BACKEND_BITS: u32 = 14;
-const OUTCOME_BITS: u32 = 4;
-/// 2^46 ns are 19.5 hours; the longest idle timeout is 16.
-const TIME_BITS: u32 = 64 - BACKEND_BITS - OUTCOME_BITS;
-const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
+const OUTCOME_BITS: u32 = 8;
+const TAG_BITS: u32 = BACKEND_BITS + OUTCOME_BITS;
+const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
+/// Times are kept in units of 16 ns, modulo 2^46 ns: 19.5 hours, and the longest idle timeout is 16.
+const TICK_BITS: u32 = 4;
+/// The longest time between two moments that can be told apart, in nanoseconds.
+const SPAN: u64 = 1 << (u64::BITS - TAG_BITS + TICK_BITS);
 
 const SEGMENT_BITS: u32 = 6;
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
@@ -109,7 +112,7 @@ pub(super) struct Entry {
     pub(super) outcome: Outcome,
 }
 
-/// A place for one entry: its key, and backend, outcome, and the time of the last packet modulo 2^46 ns.
+/// A place for one entry: its key, and the time of the last packet, backend, and outcome, from the highest bit down.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: TrackingKey,
@@ -121,7 +124,7 @@ impl Slot {
 
     fn new(key: TrackingKey, entry: Entry, last: SimTime) -> Self {
         let tag = (entry.backend.index() as u64) << OUTCOME_BITS | entry.outcome as u64;
-        Self { key, stamp: tag << TIME_BITS | last.as_nanos() & TIME_MASK }
+        Self { key, stamp: clock(last) | tag }
     }
 
     #[inline]
@@ -132,19 +135,25 @@ impl Slot {
     /// Notes a packet at time `now`.
     #[inline]
     fn touch(&mut self, now: SimTime) {
-        self.stamp = self.stamp & !TIME_MASK | now.as_nanos() & TIME_MASK;
+        self.stamp = self.stamp & TAG_MASK | clock(now);
     }
 
     fn entry(self) -> Entry {
-        let tag = (self.stamp >> TIME_BITS) as usize;
+        let tag = (self.stamp & TAG_MASK) as usize;
         let outcome = OUTCOMES[tag & ((1 << OUTCOME_BITS) - 1)];
         Entry { backend: BackendId::from_index(tag >> OUTCOME_BITS), outcome }
     }
 
     /// Time since the last packet. Dead entries are dropped long before it could wrap.
     fn age(self, now: SimTime) -> SimDuration {
-        SimDuration::from_nanos(now.as_nanos().wrapping_sub(self.stamp) & TIME_MASK)
+        SimDuration::from_nanos(clock(now).wrapping_sub(self.stamp & !TAG_MASK) >> (TAG_BITS - TICK_BITS))
     }
+}
+
+/// The units of time before `time`, above the bits of a tag.
+#[inline]
+fn clock(time: SimTime) -> u64 {
+    time.as_nanos() << (TAG_BITS - TICK_BITS) & !TAG_MASK
 }
 
 /// A part of the table.
@@ -300,7 +309,7 @@ impl ConnectionTable {
             // Nothing came for longer than an entry lives.
             self.clear(now);
         } else if (now.since(self.last_pass) + self.timeout).as_nanos()
-            > TIME_MASK / 2 + self.timeout.as_nanos() / 2
+            > SPAN / 2 + self.timeout.as_nanos() / 2
         {
             // Before the stored time of an entry that died right after the last pass wraps.
             self.pass(now, |_| true);
@@ -430,7 +439,7 @@ struct Epochs {
 
 impl Epochs {
     fn new(timeout: SimDuration) -> Self {
-        let shift = (timeout.as_nanos() / 128).max(1).ilog2();
+        let shift = (timeout.as_nanos() / 128).max(1 << TICK_BITS).ilog2();
         let next_end = SimTime::from_nanos(1 << shift);
         let lifetime = timeout.as_nanos().div_ceil(1 << shift);
         Self { shift, lifetime, current: 0, next_end, counts: Box::new([0; EPOCHS]), live: 0, peak: 0 }
@@ -557,7 +566,7 @@ mod tests {
         let mut table = ConnectionTable::new(TIMEOUT);
         (0..1000).for_each(|number| table.insert(at(0.0), TrackingKey(number), to(1)));
         // 2^46 ns: the stored time has wrapped to where it was.
-        let wrapped = SimTime::from_nanos(1 << TIME_BITS);
+        let wrapped = SimTime::from_nanos(SPAN);
         assert_eq!(table.lookup(wrapped, TrackingKey(5)), None);
         assert!(table.segments.iter().all(|segment| segment.stored == 0));
         assert_eq!(table.epochs.live, 0);
@@ -604,12 +613,21 @@ mod tests {
         }
 
         #[test]
-        fn a_slot_keeps_what_it_is_given(backend in 0..MAX_BACKENDS, outcome in 0_usize..10, nanos in any::<u64>()) {
+        fn a_slot_keeps_what_it_is_given(
+            backend in 0..MAX_BACKENDS, outcome in 0..Outcome::ALL.len(), nanos in any::<u64>(), age in 0..SPAN / 2,
+        ) {
             let entry = Entry { backend: BackendId::from_index(backend), outcome: Outcome::ALL[outcome] };
             let last = SimTime::from_nanos(nanos >> 2);
             let slot = Slot::new(TrackingKey(1), entry, last);
             prop_assert_eq!(slot.entry(), entry);
             prop_assert_eq!(slot.age(last + TIMEOUT), TIMEOUT);
+            let mut touched = Slot::new(TrackingKey(1), entry, SimTime::ZERO);
+            touched.touch(last);
+            prop_assert_eq!(touched.stamp, slot.stamp);
+            // Rounded to units, and never into another epoch, whose length is a multiple of them.
+            let now = last + SimDuration::from_nanos(age);
+            let kept = now.as_nanos() - slot.age(now).as_nanos();
+            prop_assert_eq!(kept >> TICK_BITS, last.as_nanos() >> TICK_BITS);
         }
     }
 }
