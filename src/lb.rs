@@ -10,6 +10,7 @@ mod conntrack;
 pub mod eligibility;
 pub mod health;
 pub mod packet;
+pub mod policy;
 pub mod ratio;
 pub mod selection;
 pub mod target_pool;
@@ -28,10 +29,11 @@ pub use conntrack::MAX_BACKENDS;
 use conntrack::{ConnectionTable, Entry, TrackingKey};
 use eligibility::Eligibility;
 use packet::{Packet, PacketKind, Protocol};
+use policy::{PlacementOutcome, TrafficOrigin};
 use selection::{SelectionHash, Selectors};
 use tracking::{Tracker, TrackingPolicy};
 use weight::WeightState;
-use zonal_affinity::{Decision, Origin, Outcome, Policy, decide};
+use zonal_affinity::{Decision, Policy, decide};
 
 /// Everything that a load balancer is configured with, beside its backends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,14 +79,14 @@ pub enum Verdict {
         /// The backend.
         backend: BackendId,
         /// The outcome of the decision that placed the entry there.
-        outcome: Outcome,
+        outcome: PlacementOutcome,
     },
     /// To a backend that was selected for it just now.
     Selected {
         /// The backend.
         backend: BackendId,
         /// The outcome of the decision that led to it.
-        outcome: Outcome,
+        outcome: PlacementOutcome,
     },
     /// Nowhere.
     Dropped,
@@ -93,7 +95,7 @@ pub enum Verdict {
 impl Verdict {
     /// Where it goes, and the outcome of the decision that led there.
     #[inline]
-    pub fn selected(self) -> Option<(BackendId, Outcome)> {
+    pub fn selected(self) -> Option<(BackendId, PlacementOutcome)> {
         match self {
             Self::Tracked { backend, outcome } | Self::Selected { backend, outcome } => {
                 Some((backend, outcome))
@@ -130,7 +132,7 @@ pub struct LoadBalancer {
     /// The decision for each origin in the current state of health.
     decisions: Vec<Decision>,
     /// What each of them comes to: the selector's number and the outcome, if it leads anywhere.
-    choices: Vec<Option<(usize, Outcome)>>,
+    choices: Vec<Option<(usize, PlacementOutcome)>>,
     drops_everything: bool,
     /// Whether several changes are being made, after which it decides once.
     changing: bool,
@@ -209,7 +211,7 @@ impl LoadBalancer {
     }
 
     /// The decision for new connections from `origin` in the current state of health.
-    pub fn decision(&self, origin: Origin) -> &Decision {
+    pub fn decision(&self, origin: TrafficOrigin) -> &Decision {
         &self.decisions[origin_slot(origin, self.roster.zones())]
     }
 
@@ -474,18 +476,23 @@ impl LoadBalancer {
 }
 
 /// Every origin in a region of `zones` zones, in the order of [`origin_slot`].
-fn origins(zones: usize) -> impl Iterator<Item = Origin> {
-    let outside = [Origin::Hybrid, Origin::OtherRegion, Origin::PrivateServiceConnect, Origin::Internet];
-    (0..zones).map(|zone| Origin::Zone(ZoneId::from_index(zone))).chain(outside)
+fn origins(zones: usize) -> impl Iterator<Item = TrafficOrigin> {
+    let outside = [
+        TrafficOrigin::Hybrid,
+        TrafficOrigin::OtherRegion,
+        TrafficOrigin::PrivateServiceConnect,
+        TrafficOrigin::Internet,
+    ];
+    (0..zones).map(|zone| TrafficOrigin::Zone(ZoneId::from_index(zone))).chain(outside)
 }
 
 #[inline]
-fn origin_slot(origin: Origin, zones: usize) -> usize {
+fn origin_slot(origin: TrafficOrigin, zones: usize) -> usize {
     match origin {
-        Origin::Zone(zone) => zone.index(),
-        Origin::Hybrid => zones,
-        Origin::OtherRegion => zones + 1,
-        Origin::PrivateServiceConnect => zones + 2,
-        Origin::Internet => zones + 3,
+        TrafficOrigin::Zone(zone) => zone.index(),
+        TrafficOrigin::Hybrid => zones,
+        TrafficOrigin::OtherRegion => zones + 1,
+        TrafficOrigin::PrivateServiceConnect => zones + 2,
+        TrafficOrigin::Internet => zones + 3,
     }
 }

@@ -7,7 +7,7 @@ pub mod unit;
 
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::backend::Role;
-use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::{BackendOutcome, FailureCause, Latency, Outcome, Traffic};
 use crate::sim::scenario::Scenario;
 use crate::stats::Observation;
@@ -170,7 +170,7 @@ metrics! {
         });
     spilled_connection_ratio ["1"] "share of connections that left the choice of their zone because too few of its backends were eligible"
         = Formula::Ratio {
-            part: |run| run.outcome.decided(DecisionOutcome::Spilled) as f64,
+            part: |run| run.outcome.decided(PlacementOutcome::Spilled) as f64,
             whole: |run| run.outcome.total().connections as f64,
         };
     unhealthy_connection_ratio ["1"] "share of connections placed on a backend that the load balancer held unhealthy"

@@ -17,8 +17,9 @@ use super::{OverrideArgs, Status, TextFormat, UsageError, read_experiment};
 use crate::experiment::{Cell, Experiment, Overrides, nearest};
 use crate::ids::{BackendId, ClientId};
 use crate::lb::backend::{BackendSet, Role, Roster};
+use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::lb::tracking::Tracker;
-use crate::lb::zonal_affinity::{Origin, Outcome, decide};
+use crate::lb::zonal_affinity::decide;
 use crate::sim::scenario::{BackendSpec, Scenario};
 use reason::because;
 
@@ -145,7 +146,7 @@ fn explain_one(
         arm: cell.arm.clone(),
         client: group.name.clone(),
         client_zone: scenario.places[group.place].name.clone(),
-        compatible: matches!(group.origin, Origin::Zone(_)),
+        compatible: matches!(group.origin, TrafficOrigin::Zone(_)),
         configured: ByRole {
             primary: names(BackendSet::configured(Role::Primary)),
             failover: names(BackendSet::configured(Role::Failover)),
@@ -164,7 +165,7 @@ fn explain_one(
         healthy_share: zonal_match.map(|found| found.eligible_count as f64 / found.matched_count as f64),
         spillover: scenario.balancer.policy.zonal_affinity.spillover(),
         spillover_ratio: scenario.balancer.policy.zonal_affinity.spillover_ratio().map(f64::from),
-        outcome: if own.is_some() { Outcome::OwnBackend.name() } else { decision.outcome.name() },
+        outcome: if own.is_some() { PlacementOutcome::OwnBackend.name() } else { decision.outcome.name() },
         because: match own {
             Some(_) => reaches_itself.to_owned(),
             None => because(scenario, roster, group.origin, &decision),

@@ -11,7 +11,7 @@ use prefetch_index::prefetch_index;
 
 use super::affinity::Fields;
 use super::packet::{Endpoint, FiveTuple};
-use super::zonal_affinity::Outcome;
+use super::policy::PlacementOutcome;
 use crate::ids::{BackendId, Id};
 use crate::random::fold;
 use crate::time::{SimDuration, SimTime};
@@ -34,11 +34,11 @@ const MIN_SLOTS: usize = 16;
 /// Slots in a line of a processor's cache.
 const SLOTS_IN_LINE: usize = 64 / size_of::<Slot>();
 /// What each value of an entry's outcome bits stands for; those beyond the last outcome are never written.
-const OUTCOMES: [Outcome; 1 << OUTCOME_BITS] = {
-    let mut outcomes = [Outcome::ALL[0]; 1 << OUTCOME_BITS];
+const OUTCOMES: [PlacementOutcome; 1 << OUTCOME_BITS] = {
+    let mut outcomes = [PlacementOutcome::ALL[0]; 1 << OUTCOME_BITS];
     let mut code = 0;
-    while code < Outcome::ALL.len() {
-        outcomes[Outcome::ALL[code] as usize] = Outcome::ALL[code];
+    while code < PlacementOutcome::ALL.len() {
+        outcomes[PlacementOutcome::ALL[code] as usize] = PlacementOutcome::ALL[code];
         code += 1;
     }
     outcomes
@@ -109,7 +109,7 @@ pub(super) struct Entry {
     /// Where its packets go.
     pub(super) backend: BackendId,
     /// The outcome of the decision that placed it there.
-    pub(super) outcome: Outcome,
+    pub(super) outcome: PlacementOutcome,
 }
 
 /// A place for one entry: its key, and the time of the last packet, backend, and outcome, from the highest bit down.
@@ -529,7 +529,7 @@ mod tests {
     use super::*;
 
     fn to(backend: usize) -> Entry {
-        Entry { backend: BackendId::from_index(backend), outcome: Outcome::Spilled }
+        Entry { backend: BackendId::from_index(backend), outcome: PlacementOutcome::Spilled }
     }
 
     fn at(secs: f64) -> SimTime {
@@ -614,9 +614,9 @@ mod tests {
 
         #[test]
         fn a_slot_keeps_what_it_is_given(
-            backend in 0..MAX_BACKENDS, outcome in 0..Outcome::ALL.len(), nanos in any::<u64>(), age in 0..SPAN / 2,
+            backend in 0..MAX_BACKENDS, outcome in 0..PlacementOutcome::ALL.len(), nanos in any::<u64>(), age in 0..SPAN / 2,
         ) {
-            let entry = Entry { backend: BackendId::from_index(backend), outcome: Outcome::ALL[outcome] };
+            let entry = Entry { backend: BackendId::from_index(backend), outcome: PlacementOutcome::ALL[outcome] };
             let last = SimTime::from_nanos(nanos >> 2);
             let slot = Slot::new(TrackingKey(1), entry, last);
             prop_assert_eq!(slot.entry(), entry);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::zonal_affinity::Origin;
+use super::policy::TrafficOrigin;
 
 /// An address and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,7 +92,7 @@ pub struct Packet {
     /// What it is in it.
     pub kind: PacketKind,
     /// Where it enters the network.
-    pub origin: Origin,
+    pub origin: TrafficOrigin,
 }
 
 /// Whether all five fields of a packet count, or only those that every packet has (AFF-3).
@@ -125,7 +125,7 @@ mod tests {
         let class = |protocol, kind| {
             let endpoint = Endpoint { ip: 1, port: 1 };
             let tuple = FiveTuple { source: endpoint, destination: endpoint, protocol };
-            Packet { tuple, kind, origin: Origin::Hybrid }.class()
+            Packet { tuple, kind, origin: TrafficOrigin::Hybrid }.class()
         };
         for protocol in Protocol::ALL {
             let ported = matches!(protocol, Protocol::Tcp | Protocol::Udp | Protocol::Sctp);

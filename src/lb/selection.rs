@@ -7,7 +7,7 @@ mod sequence;
 use super::backend::{BackendSet, Moves, Roster};
 use crate::ids::{BackendId, Id, IdVec};
 use crate::random::hash_bytes;
-use maglev::{Candidate, Maglev};
+use maglev::{Maglev, MaglevMember};
 pub use maglev::{NotATableSize, TableSize};
 use rendezvous::Rendezvous;
 use sequence::Sequence;
@@ -144,9 +144,9 @@ fn make_table(
     weight: impl Fn(BackendId) -> f64,
 ) -> Maglev {
     let weighted = members.iter().any(|id| weight(*id) > 0.0);
-    let candidates: Vec<Candidate<'_>> = members
+    let candidates: Vec<MaglevMember<'_>> = members
         .iter()
-        .map(|id| Candidate {
+        .map(|id| MaglevMember {
             id: *id,
             name: roster.name(*id),
             weight: if weighted { weight(*id) } else { 1.0 },

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendSet, Roster};
 use super::eligibility::{Eligibility, EligibleKind};
+use super::policy::{PlacementOutcome, TrafficOrigin};
 use super::ratio::Ratio;
-use crate::ids::ZoneId;
 
 /// Whether, and how firmly, new connections stay in their client's zone (ZON-1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,82 +99,6 @@ pub enum SpecVersion {
     Preview2025,
 }
 
-/// Where a packet enters the load balancer's network, which decides its compatibility (ZON-4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A VM in this zone of the region: the only compatible origin.
-    Zone(ZoneId),
-    /// A Cloud VPN tunnel or an Interconnect VLAN attachment.
-    Hybrid,
-    /// A VM of another region; it gets through to an internal load balancer with global access only.
-    OtherRegion,
-    /// A consumer of a Private Service Connect published service.
-    PrivateServiceConnect,
-    /// The internet. It reaches external load balancers only.
-    Internet,
-}
-
-/// What became of a new connection's choice of backends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// Zonal affinity is off.
-    AffinityDisabled,
-    /// The client can have no zonal affinity.
-    IncompatibleClient,
-    /// No backend of the serving role is configured in the client's zone.
-    NoZonalMatch,
-    /// The zone's eligible backends.
-    InZone,
-    /// The zone's backends, none of them healthy.
-    InZoneUnhealthy,
-    /// All eligible backends, because too few of the zone's are.
-    Spilled,
-    /// The healthy instances of the target pool.
-    TargetPool,
-    /// The healthy instances of its backup pool.
-    BackupPool,
-    /// All instances of a pool, none of them healthy.
-    LastResort,
-    /// The client itself, a backend that sends to its own load balancer (ELIG-14).
-    OwnBackend,
-    /// No backend: the packet is dropped.
-    Dropped,
-}
-
-impl Outcome {
-    /// Every outcome, in the order of results.
-    pub const ALL: [Self; 11] = [
-        Self::AffinityDisabled,
-        Self::IncompatibleClient,
-        Self::NoZonalMatch,
-        Self::InZone,
-        Self::InZoneUnhealthy,
-        Self::Spilled,
-        Self::TargetPool,
-        Self::BackupPool,
-        Self::LastResort,
-        Self::OwnBackend,
-        Self::Dropped,
-    ];
-
-    /// Its name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AffinityDisabled => "affinity_disabled",
-            Self::IncompatibleClient => "incompatible_client",
-            Self::NoZonalMatch => "no_zonal_match",
-            Self::InZone => "in_zone",
-            Self::InZoneUnhealthy => "in_zone_unhealthy",
-            Self::Spilled => "spilled",
-            Self::TargetPool => "target_pool",
-            Self::BackupPool => "backup_pool",
-            Self::LastResort => "last_resort",
-            Self::OwnBackend => "own_backend",
-            Self::Dropped => "dropped",
-        }
-    }
-}
-
 /// The zonal match: the sets on the way and how many of the matched backends are eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZonalMatch {
@@ -200,7 +124,7 @@ pub struct Decision {
     /// The modified eligible backends; absent if the connection is dropped.
     pub modified: Option<BackendSet>,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: PlacementOutcome,
 }
 
 /// What the decision depends on beside the backends.
@@ -226,36 +150,36 @@ impl Policy {
 }
 
 /// The backends that a new connection from `origin` may go to (ZON-5, steps 1 and 2).
-pub fn decide(roster: &Roster, policy: &Policy, origin: Origin) -> Decision {
+pub fn decide(roster: &Roster, policy: &Policy, origin: TrafficOrigin) -> Decision {
     let kind = policy.eligibility.eligible(roster);
     let without_zone =
         |modified, outcome| Decision { kind, test: None, zonal_match: None, modified, outcome };
 
     let (Some(role), Some(eligible)) = (kind.role(), kind.set()) else {
-        return without_zone(None, Outcome::Dropped);
+        return without_zone(None, PlacementOutcome::Dropped);
     };
     if policy.drops_everything() {
-        return without_zone(None, Outcome::Dropped);
+        return without_zone(None, PlacementOutcome::Dropped);
     }
     match kind {
-        EligibleKind::HealthyTarget => return without_zone(Some(eligible), Outcome::TargetPool),
-        EligibleKind::HealthyBackup => return without_zone(Some(eligible), Outcome::BackupPool),
+        EligibleKind::HealthyTarget => return without_zone(Some(eligible), PlacementOutcome::TargetPool),
+        EligibleKind::HealthyBackup => return without_zone(Some(eligible), PlacementOutcome::BackupPool),
         EligibleKind::UnhealthyTarget | EligibleKind::UnhealthyBackup => {
-            return without_zone(Some(eligible), Outcome::LastResort);
+            return without_zone(Some(eligible), PlacementOutcome::LastResort);
         }
         EligibleKind::HealthyPrimary
         | EligibleKind::HealthyFailover
         | EligibleKind::UnhealthyPrimary
         | EligibleKind::None => {}
     }
-    if origin == Origin::OtherRegion && !policy.allow_global_access {
-        return without_zone(None, Outcome::Dropped);
+    if origin == TrafficOrigin::OtherRegion && !policy.allow_global_access {
+        return without_zone(None, PlacementOutcome::Dropped);
     }
     if policy.zonal_affinity == ZonalAffinity::Disabled {
-        return without_zone(Some(eligible), Outcome::AffinityDisabled);
+        return without_zone(Some(eligible), PlacementOutcome::AffinityDisabled);
     }
-    let Origin::Zone(zone) = origin else {
-        return without_zone(Some(eligible), Outcome::IncompatibleClient);
+    let TrafficOrigin::Zone(zone) = origin else {
+        return without_zone(Some(eligible), PlacementOutcome::IncompatibleClient);
     };
     let test = BackendSet::configured(role);
     let matched = test.in_zone(zone);
@@ -273,16 +197,16 @@ pub fn decide(roster: &Roster, policy: &Policy, origin: Origin) -> Decision {
             test: Some(test),
             zonal_match: None,
             modified,
-            outcome: Outcome::NoZonalMatch,
+            outcome: PlacementOutcome::NoZonalMatch,
         };
     }
     let modified = modified_eligible(policy, kind, eligible, &zonal_match);
     let outcome = if modified.zone.is_none() {
-        Outcome::Spilled
+        PlacementOutcome::Spilled
     } else if modified.healthy_only {
-        Outcome::InZone
+        PlacementOutcome::InZone
     } else {
-        Outcome::InZoneUnhealthy
+        PlacementOutcome::InZoneUnhealthy
     };
     Decision { kind, test: Some(test), zonal_match: Some(zonal_match), modified: Some(modified), outcome }
 }

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use crate::experiment::{Cell, Experiment};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Backend, Member, Role, Roster};
+use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::{Origin, Outcome, Policy, ZonalAffinity, decide};
+use crate::lb::zonal_affinity::{Policy, ZonalAffinity, decide};
 use crate::sim::scenario::{Change, Scenario};
 
 /// The path of the ratio.
@@ -88,7 +89,7 @@ fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
 /// autoscalers, may lead to any number.
 fn sizes(scenario: &Scenario) -> Vec<usize> {
     let has_clients =
-        |zone: ZoneId| scenario.clients.iter().any(|client| client.origin == Origin::Zone(zone));
+        |zone: ZoneId| scenario.clients.iter().any(|client| client.origin == TrafficOrigin::Zone(zone));
     let changes = scenario.operations.iter().flat_map(|operation| &operation.changes);
     let moves = scenario.groups.iter().any(|group| group.autoscaling.is_some())
         || changes
@@ -126,7 +127,7 @@ fn needed(policy: &Policy, size: usize) -> usize {
     let stays = |eligible: &usize| {
         let here = (0..size).map(|index| member(home, index < *eligible));
         let members: IdVec<BackendId, Member> = here.chain([member(elsewhere, true)]).collect();
-        decide(&Roster::of(2, members), &zonal, Origin::Zone(home)).outcome == Outcome::InZone
+        decide(&Roster::of(2, members), &zonal, TrafficOrigin::Zone(home)).outcome == PlacementOutcome::InZone
     };
     (0..=size).find(stays).unwrap_or(size)
 }

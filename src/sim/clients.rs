@@ -17,7 +17,7 @@ use super::flow::{Flow, Flows, Mark};
 use super::scenario::ClientGroup;
 use crate::ids::{ClientId, Id, IdVec};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
-use crate::lb::zonal_affinity::Origin;
+use crate::lb::policy::TrafficOrigin;
 use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
@@ -104,7 +104,7 @@ struct Source {
     protocol: Protocol,
     /// Whether a connection's number is that of its address: neither a client's of a closed loop nor a row's of a trace.
     numbers_are_addresses: bool,
-    origin: Origin,
+    origin: TrafficOrigin,
 }
 
 /// One client group's addresses.
@@ -570,7 +570,7 @@ mod tests {
         let group = ClientGroup {
             name: "web".to_owned(),
             place: PlaceId::from_index(0),
-            origin: Origin::Hybrid,
+            origin: TrafficOrigin::Hybrid,
             protocol: Protocol::Tcp,
             fragmented: Ratio::new(0.0).unwrap(),
             destinations: NonZeroU16::MIN,

@@ -24,7 +24,7 @@ use super::simulation::Simulation;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::Verdict;
 use crate::lb::packet::{PacketKind, Protocol};
-use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::lb::policy::PlacementOutcome;
 use crate::random::{Distribution, Quantity, open_unit};
 use crate::time::{SimDuration, SimTime};
 
@@ -131,7 +131,7 @@ impl Simulation<'_> {
             destination: 0,
             backend: None,
             state: FlowState::Connecting,
-            outcome: DecisionOutcome::Dropped,
+            outcome: PlacementOutcome::Dropped,
             syn_retries: 0,
             resends: 0,
             retries_left: retries,
@@ -347,7 +347,7 @@ impl Simulation<'_> {
         now: SimTime,
         flow: &mut Current<'_>,
         backend: BackendId,
-        outcome: DecisionOutcome,
+        outcome: PlacementOutcome,
     ) {
         let before = flow.backend;
         if before == Some(backend) {
@@ -378,7 +378,7 @@ impl Simulation<'_> {
         now: SimTime,
         flow: &mut Current<'_>,
         backend: BackendId,
-        outcome: DecisionOutcome,
+        outcome: PlacementOutcome,
     ) -> Forwarded {
         self.recorder.diverted(flow);
         self.close(now, flow);
@@ -393,7 +393,7 @@ impl Simulation<'_> {
 
     /// Notes where the load balancer has placed a connection.
     #[inline]
-    fn place(&mut self, flow: &mut Current<'_>, backend: BackendId, outcome: DecisionOutcome) {
+    fn place(&mut self, flow: &mut Current<'_>, backend: BackendId, outcome: PlacementOutcome) {
         flow.backend = Some(backend);
         flow.outcome = outcome;
         flow.marks.set(Mark::OnUnhealthy, !self.balancer.roster().is_healthy(backend));
@@ -486,7 +486,7 @@ impl Simulation<'_> {
     #[inline(always)]
     fn route(&mut self, now: SimTime, flow: &Current<'_>, kind: PacketKind) -> Verdict {
         if let Some(backend) = self.own_backend(flow) {
-            return Verdict::Tracked { backend, outcome: DecisionOutcome::OwnBackend };
+            return Verdict::Tracked { backend, outcome: PlacementOutcome::OwnBackend };
         }
         self.balancer.route(now, &self.clients.packet(flow, kind))
     }

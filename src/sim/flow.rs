@@ -6,7 +6,7 @@ use prefetch_index::prefetch_index;
 
 use super::scenario::ClientGroup;
 use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
-use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::lb::policy::PlacementOutcome;
 use crate::random::StreamKey;
 use crate::time::{SimDuration, SimTime};
 
@@ -54,7 +54,7 @@ pub(super) struct Flow {
     pub(super) backend: Option<BackendId>,
     pub(super) state: FlowState,
     /// The outcome of the decision that placed it.
-    pub(super) outcome: DecisionOutcome,
+    pub(super) outcome: PlacementOutcome,
     /// SYNs sent before the latest one.
     pub(super) syn_retries: u8,
     /// How often the latest request was sent again.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
-use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::lb::policy::PlacementOutcome;
 use crate::stats::Histogram;
 
 /// Why a connection failed.
@@ -211,8 +211,8 @@ pub struct Timeline {
 pub struct Outcome {
     /// By client group and zone of the backend that the connection's packets reached last.
     pub traffic: IdVec<ClientId, ByZone<Traffic>>,
-    /// Connections by client group and outcome of the decision that placed them, as [`DecisionOutcome::ALL`].
-    pub decisions: IdVec<ClientId, [u64; DecisionOutcome::ALL.len()]>,
+    /// Connections by client group and outcome of the decision that placed them, as [`PlacementOutcome::ALL`].
+    pub decisions: IdVec<ClientId, [u64; PlacementOutcome::ALL.len()]>,
     /// Failed connections by cause, as [`FailureCause::ALL`].
     pub failures: [u64; FailureCause::ALL.len()],
     /// By client place and backend zone.
@@ -259,7 +259,7 @@ impl Outcome {
     }
 
     /// Measured connections whose placing decision had this outcome.
-    pub fn decided(&self, outcome: DecisionOutcome) -> u64 {
+    pub fn decided(&self, outcome: PlacementOutcome) -> u64 {
         self.decisions.iter().map(|counts| counts[outcome as usize]).sum()
     }
 
@@ -291,6 +291,6 @@ impl Outcome {
             self.failed(FailureCause::NoBackend),
             "connections without a backend"
         );
-        assert_eq!(self.nowhere.connections, self.decided(DecisionOutcome::Dropped), "dropped connections");
+        assert_eq!(self.nowhere.connections, self.decided(PlacementOutcome::Dropped), "dropped connections");
     }
 }

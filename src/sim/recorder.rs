@@ -12,7 +12,7 @@ use super::outcome::{
 use super::scenario::{Scenario, Timing};
 use super::station::Waiting;
 use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
-use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::lb::policy::PlacementOutcome;
 use crate::stats::{Histogram, Level};
 use crate::time::{SimDuration, SimTime};
 
@@ -95,7 +95,7 @@ pub(super) struct Recorder {
     zones: usize,
     /// Row by row: a client group's traffic to each zone, and to no backend.
     traffic: Vec<Traffic>,
-    decisions: IdVec<ClientId, [u64; DecisionOutcome::ALL.len()]>,
+    decisions: IdVec<ClientId, [u64; PlacementOutcome::ALL.len()]>,
     failures: [u64; FailureCause::ALL.len()],
     /// Row by row: a place's pairs with all zones.
     pairs: Vec<Pair>,
@@ -134,7 +134,7 @@ impl Recorder {
             rows: scenario.clients.iter().map(|group| group.place.index() * zones).collect(),
             zones,
             traffic: vec![Traffic::default(); scenario.clients.len() * (zones + 1)],
-            decisions: scenario.clients.iter().map(|_| [0; DecisionOutcome::ALL.len()]).collect(),
+            decisions: scenario.clients.iter().map(|_| [0; PlacementOutcome::ALL.len()]).collect(),
             failures: [0; FailureCause::ALL.len()],
             pairs,
             backends: scenario.backends.iter().map(|_| BackendRecord::default()).collect(),

@@ -9,9 +9,9 @@ use crate::lb::Settings;
 use crate::lb::backend::{Backend, Member, Role};
 use crate::lb::health::HealthCheck;
 use crate::lb::packet::Protocol;
+use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
-use crate::lb::zonal_affinity::Origin;
 use crate::random::Distribution;
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
@@ -423,7 +423,7 @@ pub struct ClientGroup {
     /// Where it is.
     pub place: PlaceId,
     /// How the load balancer sees its packets.
-    pub origin: Origin,
+    pub origin: TrafficOrigin,
     /// The protocol that it speaks.
     pub protocol: Protocol,
     /// The share of its UDP requests that are sent in fragments.

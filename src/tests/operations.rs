@@ -1,7 +1,7 @@
 //! An operation is one change: the states between its parts serve nobody.
 
 use super::outcome;
-use crate::lb::zonal_affinity::Outcome as Decided;
+use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::FailureCause;
 
 /// Four primaries in each of two groups, three failover backends, failover below three quarters, and `operation` at 60 s.
@@ -54,6 +54,6 @@ fn a_change_of_role_breaks_no_connection_of_the_role_that_serves_on() {
 fn a_service_that_swaps_its_last_backends_drops_nothing() {
     let text = service(r#""gb-1""#, r#"do = "set_backend_failover", group = "spare", failover = false"#);
     let outcome = outcome(&text);
-    assert_eq!(outcome.decided(Decided::Dropped), 0);
+    assert_eq!(outcome.decided(PlacementOutcome::Dropped), 0);
     assert_eq!(outcome.failover_switches, 0);
 }

@@ -2,7 +2,7 @@
 
 use super::outcomes;
 use crate::ids::{ClientId, Id, ZoneId};
-use crate::lb::zonal_affinity::Outcome as Decided;
+use crate::lb::policy::PlacementOutcome;
 use crate::metrics::{METRICS, Run};
 
 /// Three backends in each of two zones, 20 connections a second in each, with `tables` added.
@@ -118,10 +118,13 @@ fn a_backend_that_calls_its_own_load_balancer_reaches_itself() {
     );
     let outcome = super::outcome(&text);
     let own = ClientId::from_index(0);
-    let decided = Decided::ALL.into_iter().zip(outcome.decisions[own]).filter(|(_, count)| *count > 0);
+    let decided =
+        PlacementOutcome::ALL.into_iter().zip(outcome.decisions[own]).filter(|(_, count)| *count > 0);
     let decided: Vec<_> = decided.collect();
     assert_eq!(decided.len(), 1);
-    let (Decided::OwnBackend, count) = decided[0] else { panic!("they reach themselves: {decided:?}") };
+    let (PlacementOutcome::OwnBackend, count) = decided[0] else {
+        panic!("they reach themselves: {decided:?}")
+    };
     // From 100 s on ga-3 is dead, and calls nobody.
     super::assert_binomial(6 * 120 - count, 6 * 30, 1.0 / 3.0, "calls that a dead machine did not make");
     let traffic = |zone: usize| outcome.traffic[own].zones[ZoneId::from_index(zone)];

@@ -3,7 +3,8 @@
 use super::{Pool, State};
 use crate::ids::ZoneId;
 use crate::lb::backend::{BackendSet, Role};
-use crate::lb::zonal_affinity::{Decision, Outcome};
+use crate::lb::policy::PlacementOutcome;
+use crate::lb::zonal_affinity::Decision;
 use crate::sim::scenario::ClientGroup;
 
 /// What follows from a state of health. Shares are of connections, from 0 to 1.
@@ -64,7 +65,7 @@ impl<'a> Sum<'a> {
         };
         self.connections += rate;
         self.zonal += if zone.is_some() { rate } else { 0.0 };
-        self.spilled += if decision.outcome == Outcome::Spilled { rate } else { 0.0 };
+        self.spilled += if decision.outcome == PlacementOutcome::Spilled { rate } else { 0.0 };
         let counts: Vec<(usize, usize)> = match decision.modified {
             Some(set) => self.counts(set),
             None => vec![(0, 0); self.pools.len()],

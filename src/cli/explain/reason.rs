@@ -2,33 +2,41 @@
 
 use crate::lb::backend::{BackendSet, Role, Roster};
 use crate::lb::eligibility::{Eligibility, EligibleKind};
+use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::lb::ratio::Ratio;
 use crate::lb::tracking::Tracker;
-use crate::lb::zonal_affinity::{Decision, Origin, Outcome, ZonalAffinity, ZonalMatch};
+use crate::lb::zonal_affinity::{Decision, ZonalAffinity, ZonalMatch};
 use crate::sim::scenario::Scenario;
 
 /// Why `decision` came out as it did.
-pub(super) fn because(scenario: &Scenario, roster: &Roster, origin: Origin, decision: &Decision) -> String {
+pub(super) fn because(
+    scenario: &Scenario,
+    roster: &Roster,
+    origin: TrafficOrigin,
+    decision: &Decision,
+) -> String {
     let affinity = scenario.balancer.policy.zonal_affinity;
     if let Eligibility::TargetPool { failover_ratio } = scenario.balancer.policy.eligibility {
         return pool(roster, failover_ratio, decision.kind);
     }
     match (decision.outcome, decision.zonal_match) {
-        (Outcome::Dropped, _) if scenario.balancer.policy.drops_everything() => {
+        (PlacementOutcome::Dropped, _) if scenario.balancer.policy.drops_everything() => {
             "a Network Security Integration drops every packet while zonal affinity is on".to_owned()
         }
-        (Outcome::Dropped, _) => dropped(roster, decision),
-        (Outcome::AffinityDisabled, _) if scenario.balancer.tracking.tracker == Tracker::External => {
+        (PlacementOutcome::Dropped, _) => dropped(roster, decision),
+        (PlacementOutcome::AffinityDisabled, _)
+            if scenario.balancer.tracking.tracker == Tracker::External =>
+        {
             "an external load balancer has no zonal affinity".to_owned()
         }
-        (Outcome::AffinityDisabled, _) => "zonal affinity is disabled".to_owned(),
-        (Outcome::IncompatibleClient, _) => match origin {
-            Origin::OtherRegion => "a VM of another region never has zonal affinity".to_owned(),
-            Origin::PrivateServiceConnect => {
+        (PlacementOutcome::AffinityDisabled, _) => "zonal affinity is disabled".to_owned(),
+        (PlacementOutcome::IncompatibleClient, _) => match origin {
+            TrafficOrigin::OtherRegion => "a VM of another region never has zonal affinity".to_owned(),
+            TrafficOrigin::PrivateServiceConnect => {
                 "a consumer of a Private Service Connect published service never has zonal affinity"
                     .to_owned()
             }
-            Origin::Hybrid | Origin::Zone(_) | Origin::Internet => {
+            TrafficOrigin::Hybrid | TrafficOrigin::Zone(_) | TrafficOrigin::Internet => {
                 "a client behind Cloud VPN or Interconnect never has zonal affinity".to_owned()
             }
         },
@@ -51,26 +59,35 @@ fn dropped(roster: &Roster, decision: &Decision) -> String {
     }
 }
 
-fn matched(affinity: ZonalAffinity, kind: EligibleKind, outcome: Outcome, found: ZonalMatch) -> String {
+fn matched(
+    affinity: ZonalAffinity,
+    kind: EligibleKind,
+    outcome: PlacementOutcome,
+    found: ZonalMatch,
+) -> String {
     let ZonalMatch { eligible_count, matched_count, .. } = found;
     let share = eligible_count as f64 / matched_count as f64;
     let count = format!("{eligible_count} of {matched_count} zonal matched backends eligible ({share:.3})");
     if kind == EligibleKind::UnhealthyPrimary {
         return match outcome {
-            Outcome::Spilled => format!("{count}, but all are unhealthy, and the preview's text spills then"),
+            PlacementOutcome::Spilled => {
+                format!("{count}, but all are unhealthy, and the preview's text spills then")
+            }
             _ => format!("{count}: all primaries are unhealthy, and the zone's own are the last resort"),
         };
     }
     match (affinity, outcome) {
-        (ZonalAffinity::StayWithinZone, Outcome::InZone) => format!("{count}: staying within the zone"),
+        (ZonalAffinity::StayWithinZone, PlacementOutcome::InZone) => {
+            format!("{count}: staying within the zone")
+        }
         (ZonalAffinity::StayWithinZone, _) => {
             format!("{count}: staying within the zone, on its unhealthy backends")
         }
         (ZonalAffinity::SpillCrossZone(ratio), _) if ratio.is_zero() => match outcome {
-            Outcome::InZone => format!("{count}: spillover ratio 0.0 needs only one"),
+            PlacementOutcome::InZone => format!("{count}: spillover ratio 0.0 needs only one"),
             _ => format!("{count}: spillover ratio 0.0 spills when there is none"),
         },
-        (ZonalAffinity::SpillCrossZone(ratio), Outcome::InZone) => {
+        (ZonalAffinity::SpillCrossZone(ratio), PlacementOutcome::InZone) => {
             format!("{count} >= spillover ratio {:?}", ratio.value())
         }
         (ZonalAffinity::SpillCrossZone(ratio), _) => format!("{count} < spillover ratio {:?}", ratio.value()),

@@ -6,8 +6,9 @@ use crate::ids::{ClientId, GroupId, Id, PlaceId, ZoneId};
 use crate::lb::backend::Role;
 use crate::lb::eligibility::Eligibility;
 use crate::lb::health::Phase;
+use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::{Origin, SpecVersion, ZonalAffinity};
+use crate::lb::zonal_affinity::{SpecVersion, ZonalAffinity};
 use crate::random::Distribution;
 use crate::sim::scenario::{BackendFault, FailureMode, FaultEffect, FaultSchedule, Server, Workers};
 use crate::time::{SimDuration, SimTime};
@@ -225,10 +226,15 @@ fn clients_have_places_and_round_trips() {
     assert_eq!(places, ["us-central1-a", "us-central1-b", "us-central1-c", "europe-west1", "interconnect"]);
     let clients: Vec<_> =
         scenario.clients.iter().map(|client| (client.place.index(), client.origin)).collect();
-    let zone_a = Origin::Zone(ZoneId::from_index(0));
+    let zone_a = TrafficOrigin::Zone(ZoneId::from_index(0));
     assert_eq!(
         clients,
-        [(0, zone_a), (3, Origin::OtherRegion), (4, Origin::Hybrid), (3, Origin::OtherRegion)]
+        [
+            (0, zone_a),
+            (3, TrafficOrigin::OtherRegion),
+            (4, TrafficOrigin::Hybrid),
+            (3, TrafficOrigin::OtherRegion)
+        ]
     );
     let rtt =
         |place, zone| scenario.round_trips[PlaceId::from_index(place)][ZoneId::from_index(zone)].clone();

@@ -14,8 +14,8 @@ use crate::experiment::problem::{Problem, distinct};
 use crate::experiment::trace::WrittenArrivals;
 use crate::ids::{BackendId, ClientId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
 use crate::lb::packet::Protocol;
+use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::Origin;
 use crate::sim::scenario::{ClientGroup, Place};
 use crate::time::SimDuration;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
@@ -189,7 +189,7 @@ pub(super) fn clients(
         let (origin, place_name) = match own.first() {
             Some(member) => {
                 let zone = backends.1[*member].zone;
-                (Origin::Zone(zone), zones[zone].as_str())
+                (TrafficOrigin::Zone(zone), zones[zone].as_str())
             }
             None => client.whereabouts(region, zones, front, &path)?,
         };
@@ -208,7 +208,7 @@ impl Client {
     fn group(
         &self,
         place: PlaceId,
-        origin: Origin,
+        origin: TrafficOrigin,
         protocol: Protocol,
         arrivals: ArrivalSpec,
         own_backends: Vec<BackendId>,
@@ -363,7 +363,7 @@ impl Client {
         zones: &IdVec<ZoneId, String>,
         front: Front,
         path: &KeyPath,
-    ) -> Result<(Origin, &'a str), Problem> {
+    ) -> Result<(TrafficOrigin, &'a str), Problem> {
         let at = |key| path.clone().key(key);
         let kind = self.kind.name();
         match (self.kind, &self.zone, &self.region) {
@@ -380,7 +380,7 @@ impl Client {
                 ))
             }
             (ClientKind::Vm, Some(zone), None) => {
-                Ok((Origin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
+                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
             }
             (ClientKind::Vm, None, Some(other)) => elsewhere(other.as_str(), region, zones, at("region")),
             (ClientKind::Vm, Some(_), Some(_)) => {
@@ -392,9 +392,11 @@ impl Client {
                 let help = format!("add zone = {zone:?}, or region = \"…\" for a VM of another region");
                 Err(Problem::that(path.clone(), "has no `zone`", help))
             }
-            (ClientKind::Vpn | ClientKind::Interconnect, None, None) => Ok((Origin::Hybrid, kind)),
-            (ClientKind::Internet, None, None) => Ok((Origin::Internet, kind)),
-            (ClientKind::PrivateServiceConnect, None, None) => Ok((Origin::PrivateServiceConnect, kind)),
+            (ClientKind::Vpn | ClientKind::Interconnect, None, None) => Ok((TrafficOrigin::Hybrid, kind)),
+            (ClientKind::Internet, None, None) => Ok((TrafficOrigin::Internet, kind)),
+            (ClientKind::PrivateServiceConnect, None, None) => {
+                Ok((TrafficOrigin::PrivateServiceConnect, kind))
+            }
             (_, zone, _) => {
                 let key = if zone.is_some() { "zone" } else { "region" };
                 let help = format!("leave `{key}` out, or write kind = \"vm\"");
@@ -410,7 +412,7 @@ fn elsewhere<'a>(
     region: &str,
     zones: &IdVec<ZoneId, String>,
     path: KeyPath,
-) -> Result<(Origin, &'a str), Problem> {
+) -> Result<(TrafficOrigin, &'a str), Problem> {
     if other == region {
         let zone = &zones[ZoneId::from_index(0)];
         let what = format!("is {other:?}, the load balancer's own region");
@@ -427,5 +429,5 @@ fn elsewhere<'a>(
             "name a region, such as \"europe-west1\"",
         ));
     }
-    Ok((Origin::OtherRegion, other))
+    Ok((TrafficOrigin::OtherRegion, other))
 }

@@ -6,7 +6,7 @@ use super::zone_id;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
 use crate::ids::{ClientId, IdVec, PlaceId, ZoneId};
-use crate::lb::zonal_affinity::Origin;
+use crate::lb::policy::TrafficOrigin;
 use crate::random::Distribution;
 use crate::sim::scenario::{ClientGroup, Place};
 use crate::time::SimDuration;
@@ -75,11 +75,13 @@ impl Network {
         };
         let from_outside =
             |place| match clients.iter().find(|group| group.place == place).map(|group| group.origin) {
-                Some(Origin::Hybrid) => self.hybrid_rtt.clone(),
-                Some(Origin::Internet) => self.internet_rtt.clone(),
+                Some(TrafficOrigin::Hybrid) => self.hybrid_rtt.clone(),
+                Some(TrafficOrigin::Internet) => self.internet_rtt.clone(),
                 // A consumer of a published service is in the same region, in a zone that nobody knows.
-                Some(Origin::PrivateServiceConnect) => self.cross_zone_rtt.clone(),
-                Some(Origin::OtherRegion | Origin::Zone(_)) | None => self.other_region_rtt.clone(),
+                Some(TrafficOrigin::PrivateServiceConnect) => self.cross_zone_rtt.clone(),
+                Some(TrafficOrigin::OtherRegion | TrafficOrigin::Zone(_)) | None => {
+                    self.other_region_rtt.clone()
+                }
             };
         let row = |(id, place): (PlaceId, &Place)| match place.zone {
             Some(zone) => zones.ids().map(|other| between(zone, other)).collect(),

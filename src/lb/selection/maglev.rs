@@ -79,7 +79,7 @@ impl Walk {
 
 /// A member of the set that a table is made for.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate<'a> {
+pub(super) struct MaglevMember<'a> {
     pub(super) id: BackendId,
     pub(super) name: &'a str,
     /// Above zero.
@@ -94,8 +94,8 @@ pub(super) struct Maglev {
 
 impl Maglev {
     /// The table of `candidates`. It does not depend on their order.
-    pub(super) fn new(size: TableSize, candidates: &[Candidate<'_>]) -> Self {
-        let mut order: Vec<&Candidate<'_>> = candidates.iter().collect();
+    pub(super) fn new(size: TableSize, candidates: &[MaglevMember<'_>]) -> Self {
+        let mut order: Vec<&MaglevMember<'_>> = candidates.iter().collect();
         order.sort_by_key(|candidate| candidate.name);
         let walks: Vec<(Walk, f64)> =
             order.iter().map(|candidate| (Walk::of(candidate.name, size), candidate.weight)).collect();
@@ -174,9 +174,9 @@ mod tests {
     fn table(first: usize, indices: impl IntoIterator<Item = usize>, size: u32) -> Maglev {
         let names: Vec<(usize, String)> =
             indices.into_iter().map(|index| (index, format!("vm-{}", first + index))).collect();
-        let candidates: Vec<Candidate<'_>> = names
+        let candidates: Vec<MaglevMember<'_>> = names
             .iter()
-            .map(|(index, name)| Candidate { id: BackendId::from_index(*index), name, weight: 1.0 })
+            .map(|(index, name)| MaglevMember { id: BackendId::from_index(*index), name, weight: 1.0 })
             .collect();
         Maglev::new(TableSize::try_from(size).unwrap(), &candidates)
     }
@@ -252,8 +252,8 @@ mod tests {
     fn weights_set_the_shares() {
         let names = ["light", "heavy", "heaviest"];
         let weights = [1.0, 2.0, 5.0];
-        let candidates: Vec<Candidate<'_>> = (0..3)
-            .map(|index| Candidate {
+        let candidates: Vec<MaglevMember<'_>> = (0..3)
+            .map(|index| MaglevMember {
                 id: BackendId::from_index(index),
                 name: names[index],
                 weight: weights[index],

@@ -6,8 +6,9 @@ use super::rows;
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Backend, BackendSet, Role, Roster};
 use crate::lb::eligibility::{Eligibility, EligibleKind, FailoverPolicy, original_eligible};
+use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::{Decision, Origin, Outcome, Policy, SpecVersion, ZonalAffinity, decide};
+use crate::lb::zonal_affinity::{Decision, Policy, SpecVersion, ZonalAffinity, decide};
 
 const ZONES: [char; 4] = ['a', 'b', 'c', 'd'];
 
@@ -140,13 +141,13 @@ fn affinity(option: &str, ratio: &str) -> ZonalAffinity {
     }
 }
 
-fn origin(client: &str) -> Origin {
+fn origin(client: &str) -> TrafficOrigin {
     match client {
-        "VPN" => Origin::Hybrid,
-        "REMOTE" => Origin::OtherRegion,
+        "VPN" => TrafficOrigin::Hybrid,
+        "REMOTE" => TrafficOrigin::OtherRegion,
         letter => {
             let zone = ZONES.iter().position(|zone| zone.to_uppercase().to_string() == letter);
-            Origin::Zone(ZoneId::from_index(zone.expect("a zone's letter")))
+            TrafficOrigin::Zone(ZoneId::from_index(zone.expect("a zone's letter")))
         }
     }
 }
@@ -255,7 +256,10 @@ fn the_pages_example_of_a_zonal_match() {
     let scenario_1 = decide(&roster("a1+ b1+", "c1+ d1+"), &policy, origin("A"));
     assert!(scenario_1.zonal_match.is_some());
     let scenario_2 = decide(&roster("a1- b1-", "c1+ d1+"), &policy, origin("A"));
-    assert_eq!((scenario_2.kind, scenario_2.outcome), (EligibleKind::HealthyFailover, Outcome::NoZonalMatch));
+    assert_eq!(
+        (scenario_2.kind, scenario_2.outcome),
+        (EligibleKind::HealthyFailover, PlacementOutcome::NoZonalMatch)
+    );
     assert!(scenario_2.zonal_match.is_none());
 }
 
@@ -263,13 +267,13 @@ fn the_pages_example_of_a_zonal_match() {
 fn zon_4_vms_of_other_regions_need_global_access() {
     let roster = roster("a1+ b1+", "");
     let mut policy = Policy { zonal_affinity: ZonalAffinity::StayWithinZone, ..Policy::default() };
-    assert_eq!(decide(&roster, &policy, Origin::OtherRegion).outcome, Outcome::Dropped);
-    assert_eq!(decide(&roster, &policy, Origin::OtherRegion).modified, None);
+    assert_eq!(decide(&roster, &policy, TrafficOrigin::OtherRegion).outcome, PlacementOutcome::Dropped);
+    assert_eq!(decide(&roster, &policy, TrafficOrigin::OtherRegion).modified, None);
     policy.allow_global_access = true;
-    let with_access = decide(&roster, &policy, Origin::OtherRegion);
-    assert_eq!(with_access.outcome, Outcome::IncompatibleClient);
+    let with_access = decide(&roster, &policy, TrafficOrigin::OtherRegion);
+    assert_eq!(with_access.outcome, PlacementOutcome::IncompatibleClient);
     assert_eq!(shown(&roster, with_access.modified), "{a1 b1}");
-    assert_eq!(decide(&roster, &policy, Origin::Hybrid).outcome, Outcome::IncompatibleClient);
+    assert_eq!(decide(&roster, &policy, TrafficOrigin::Hybrid).outcome, PlacementOutcome::IncompatibleClient);
 }
 
 #[test]
@@ -361,11 +365,11 @@ impl Case {
         }
     }
 
-    fn origin(&self) -> Origin {
+    fn origin(&self) -> TrafficOrigin {
         match self.client {
-            4 => Origin::Hybrid,
-            5 => Origin::OtherRegion,
-            zone => Origin::Zone(ZoneId::from_index(zone)),
+            4 => TrafficOrigin::Hybrid,
+            5 => TrafficOrigin::OtherRegion,
+            zone => TrafficOrigin::Zone(ZoneId::from_index(zone)),
         }
     }
 
@@ -427,12 +431,12 @@ proptest! {
         let found: Vec<usize> =
             decision.modified.iter().flat_map(|set| roster.members(*set)).map(Id::index).collect();
         prop_assert_eq!(&found, &case.by_the_book());
-        prop_assert_eq!(found.is_empty(), decision.outcome == Outcome::Dropped);
+        prop_assert_eq!(found.is_empty(), decision.outcome == PlacementOutcome::Dropped);
         let any_healthy = found.iter().any(|index| case.backends[*index].2);
-        if decision.outcome == Outcome::InZone {
+        if decision.outcome == PlacementOutcome::InZone {
             prop_assert!(any_healthy);
         }
-        if decision.outcome == Outcome::InZoneUnhealthy {
+        if decision.outcome == PlacementOutcome::InZoneUnhealthy {
             prop_assert!(!any_healthy);
         }
     }
@@ -447,7 +451,7 @@ proptest! {
         let modified = list(decision.modified);
         let eligible = list(decision.kind.set());
         let matched = decision.zonal_match.map(|zonal_match| list(Some(zonal_match.matched)));
-        if decision.outcome != Outcome::Dropped {
+        if decision.outcome != PlacementOutcome::Dropped {
             prop_assert!(eligible.is_empty() || !modified.is_empty());
         }
         if let Some(matched) = &matched {

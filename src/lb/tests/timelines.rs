@@ -5,9 +5,10 @@ use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::{Backend, Member, Role};
 use crate::lb::eligibility::{Eligibility, FailoverPolicy};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
+use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
-use crate::lb::zonal_affinity::{Origin, Policy, ZonalAffinity};
+use crate::lb::zonal_affinity::{Policy, ZonalAffinity};
 use crate::lb::{LoadBalancer, Settings, Verdict};
 use crate::time::{SimDuration, SimTime};
 
@@ -47,7 +48,7 @@ impl World {
                 protocol: self.protocol,
             },
             kind,
-            origin: Origin::Zone(ZoneId::from_index(0)),
+            origin: TrafficOrigin::Zone(ZoneId::from_index(0)),
         };
         self.balancer.route(at(seconds), &packet)
     }

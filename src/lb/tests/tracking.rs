@@ -9,9 +9,10 @@ use crate::lb::affinity::{Fields, SessionAffinity};
 use crate::lb::backend::{Backend, Member, Role};
 use crate::lb::eligibility::{Eligibility, FailoverPolicy};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketClass, PacketKind, Protocol};
+use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
-use crate::lb::zonal_affinity::{Origin, ZonalAffinity};
+use crate::lb::zonal_affinity::ZonalAffinity;
 use crate::lb::{LoadBalancer, Settings, Verdict};
 use crate::time::{SimDuration, SimTime};
 
@@ -179,7 +180,7 @@ impl Model {
 
     /// Notices a change of the serving role.
     fn changed(&mut self, now: SimTime) {
-        let serving = self.fresh().decision(Origin::Hybrid).kind.role();
+        let serving = self.fresh().decision(TrafficOrigin::Hybrid).kind.role();
         if serving.is_some() && serving != self.serving {
             if self.serving.is_some() {
                 self.failover_deadline = Some(now + self.settings.failover_drain);
@@ -249,7 +250,7 @@ proptest! {
                     let packet = Packet {
                         tuple: FiveTuple { source, destination, protocol },
                         kind,
-                        origin: Origin::Zone(ZoneId::from_index(zone)),
+                        origin: TrafficOrigin::Zone(ZoneId::from_index(zone)),
                     };
                     let found = match balancer.route(now, &packet) {
                         Verdict::Tracked { backend, .. } | Verdict::Selected { backend, .. } => Some(backend),
@@ -313,7 +314,7 @@ proptest! {
         let mut balancer = LoadBalancer::new(settings(), 2, members());
         let source = Endpoint { ip: 77, port };
         let tuple = FiveTuple { source, destination: Endpoint { ip: 1 << 30, port: 80 }, protocol: Protocol::Tcp };
-        let packet = |kind| Packet { tuple, kind, origin: Origin::Zone(ZoneId::from_index(0)) };
+        let packet = |kind| Packet { tuple, kind, origin: TrafficOrigin::Zone(ZoneId::from_index(0)) };
         prop_assert_eq!(packet(PacketKind::Data).class(), PacketClass::Ports);
         let Verdict::Selected { backend: home, .. } = balancer.route(SimTime::ZERO, &packet(PacketKind::Syn)) else {
             panic!("a backend is healthy");
@@ -339,7 +340,7 @@ proptest! {
                 }
                 _ => {}
             }
-            let serving = balancer.decision(Origin::Hybrid).kind.role();
+            let serving = balancer.decision(TrafficOrigin::Hybrid).kind.role();
             prop_assume!(serving != Some(Role::Failover));
             let verdict = balancer.route(now, &packet(PacketKind::Data));
             prop_assert!(matches!(verdict, Verdict::Tracked { backend, .. } if backend == home), "{:?}", verdict);

@@ -3,7 +3,7 @@
 use super::WriteError;
 use super::csv_file::{CsvFile, Field};
 use crate::ids::{BackendId, ClientId, PlaceId, ZoneId};
-use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
+use crate::lb::policy::PlacementOutcome;
 use crate::metrics::{Run, load_multiples};
 use crate::sim::outcome::{Latency, Traffic};
 use crate::sim::scenario::Scenario;
@@ -208,7 +208,7 @@ const BACKENDS: Kind<BackendRow> = Kind {
 /// Client group × outcome of the placing decision.
 struct DecisionRow {
     client: ClientId,
-    outcome: DecisionOutcome,
+    outcome: PlacementOutcome,
     connections: u64,
 }
 
@@ -221,7 +221,7 @@ const DECISIONS: Kind<DecisionRow> = Kind {
     ],
     rows: |run| {
         let rows = run.outcome.decisions.pairs().flat_map(|(client, counts)| {
-            let outcomes = DecisionOutcome::ALL.into_iter().zip(counts);
+            let outcomes = PlacementOutcome::ALL.into_iter().zip(counts);
             outcomes.map(move |(outcome, count)| DecisionRow { client, outcome, connections: *count })
         });
         rows.filter(|row| row.connections > 0).collect()

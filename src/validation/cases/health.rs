@@ -1,7 +1,7 @@
 //! Backends that fail, and how long it takes until the load balancer knows.
 
 use super::{World, check, check_in, failed, group, mean, poisson};
-use crate::lb::zonal_affinity::Outcome as Decided;
+use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::{FailureCause, Outcome};
 use crate::validation::law::Law;
 use crate::validation::theory::{self, Checking};
@@ -90,7 +90,10 @@ fn spilled(seed: u32, name: &'static str, (up, down): &(Law, Law), unhealthy: f6
             quantity,
             theory::fewer_up(needed as u32, 4, 1.0 - unhealthy),
             bound,
-            |outcome| Part { part: outcome.decided(Decided::Spilled) as f64, whole: outcome.started as f64 },
+            |outcome| Part {
+                part: outcome.decided(PlacementOutcome::Spilled) as f64,
+                whole: outcome.started as f64,
+            },
         )
     });
     let mut case = world.case(name, "binomial, PASTA", checks.collect());
