@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod expect;
+pub mod explain;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;

@@ -4,7 +4,7 @@ mod closing;
 mod compare;
 mod console;
 mod expect;
-mod explain;
+pub(crate) mod explain;
 mod merge;
 pub mod pages;
 mod plot;

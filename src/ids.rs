@@ -49,6 +49,8 @@ ids! {
     ClientId: u16,
     /// A connection that is under way.
     FlowId: u32,
+    /// A set of backends that a load balancer's policy needs.
+    SetId: u32,
 }
 
 /// The most client groups that there can be.

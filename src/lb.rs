@@ -1,19 +1,20 @@
 //! The load balancer, sans-IO: packet and time in, verdict out.
 //!
-//! It has no clock, queue, file, thread or generator of its own. A packet is routed in the order of ZON-5: eligible
-//! backends ([`eligibility`], [`target_pool`]), zonal affinity ([`zonal_affinity`]), consistent hashing, and an entry in the
-//! tracking table ([`tracking`]). `explain`, the tests and the simulation all ask [`zonal_affinity::decide`].
+//! It has no clock, queue, file, thread or generator of its own. A packet is routed in the order of ZON-5: the set of
+//! backends that the policy chose for its origin ([`policy`], [`sets`]), consistent hashing ([`selection`]), and an entry
+//! in the tracking table ([`tracking`]). The simulation, `explain`, `expect` and the tests all ask
+//! [`policy::any::AnyPolicy::decide`].
 
 pub mod affinity;
 pub mod backend;
 mod conntrack;
-pub mod eligibility;
 pub mod health;
 pub mod packet;
 pub mod policy;
 pub mod ratio;
+pub mod roster;
 pub mod selection;
-pub mod target_pool;
+pub mod sets;
 pub mod tracking;
 pub mod weight;
 pub mod zonal_affinity;
@@ -24,22 +25,22 @@ mod tests;
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::time::{SimDuration, SimTime};
 use affinity::SessionAffinity;
-use backend::{BackendSet, Member, Role, Roster};
+use backend::{Member, Role};
 pub use conntrack::MAX_BACKENDS;
 use conntrack::{ConnectionTable, Entry, TrackingKey};
-use eligibility::Eligibility;
 use packet::{Packet, PacketKind, Protocol};
-use policy::{PlacementOutcome, TrafficOrigin};
+use policy::any::AnyPolicy;
+use policy::{Placement, PlacementOutcome, PolicyState, RoleSwitch, TrafficOrigin};
+use roster::Roster;
 use selection::{SelectionHash, Selectors};
 use tracking::{Tracker, TrackingPolicy};
 use weight::WeightState;
-use zonal_affinity::{Decision, Policy, decide};
 
 /// Everything that a load balancer is configured with, beside its backends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// How the backends of a new connection are decided.
-    pub policy: Policy,
+    /// Which backends a new connection may go to.
+    pub policy: AnyPolicy,
     /// Which fields keep connections together.
     pub session_affinity: SessionAffinity,
     /// How connections are tracked.
@@ -52,21 +53,21 @@ pub struct Settings {
     pub draining_timeout: SimDuration,
     /// How long existing connections of the old role live on after a switch, unless draining is disabled (CTE-8).
     pub failover_drain: SimDuration,
-    /// Whether later fragments, which carry no ports, are dropped by a target pool with affinity NONE (TPA-2).
+    /// Whether later fragments, which carry no ports, are dropped with affinity NONE: by target pools only (TPA-2).
     pub drop_portless_fragments: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            policy: Policy::default(),
+            policy: AnyPolicy::default(),
             session_affinity: SessionAffinity::None,
             tracking: TrackingPolicy::new(Tracker::Internal),
             hash: SelectionHash::Rendezvous,
             weighted: false,
             draining_timeout: SimDuration::ZERO,
             failover_drain: SimDuration::from_secs(600),
-            drop_portless_fragments: true,
+            drop_portless_fragments: false,
         }
     }
 }
@@ -129,11 +130,11 @@ pub struct LoadBalancer {
     weights: IdVec<BackendId, WeightState>,
     last_valid_weights: IdVec<BackendId, f64>,
     table: ConnectionTable,
-    /// The decision for each origin in the current state of health.
-    decisions: Vec<Decision>,
-    /// What each of them comes to: the selector's number and the outcome, if it leads anywhere.
-    choices: Vec<Option<(usize, PlacementOutcome)>>,
+    /// What the policy chose for each origin in the current state of health.
+    placements: Vec<Placement>,
     drops_everything: bool,
+    /// When the policy chooses anew by itself.
+    next_choice: SimTime,
     /// Whether several changes are being made, after which it decides once.
     changing: bool,
     serving: Option<Role>,
@@ -153,18 +154,18 @@ impl LoadBalancer {
     /// With more than [`MAX_BACKENDS`] members.
     pub fn new(settings: Settings, zones: usize, members: IdVec<BackendId, Member>) -> Self {
         assert!(members.len() <= MAX_BACKENDS, "at most {MAX_BACKENDS} backends");
-        let roster = Roster::of(zones, members);
+        let roster = Roster::new(zones, members);
         let mut balancer = Self {
-            settings,
             selectors: Selectors::new(&roster, settings.hash),
             hash_key: 0,
             weights: roster.all().iter().map(|_| WeightState::Unavailable).collect(),
             last_valid_weights: roster.all().iter().map(|_| 1.0).collect(),
             roster,
             table: ConnectionTable::new(settings.tracking.idle_timeout),
-            decisions: Vec::new(),
-            choices: Vec::new(),
+            settings,
+            placements: Vec::new(),
             drops_everything: false,
+            next_choice: SimTime::NEVER,
             changing: false,
             serving: None,
             failover_deadline: None,
@@ -172,8 +173,9 @@ impl LoadBalancer {
             next_deadline: SimTime::NEVER,
             counters: Counters::default(),
         };
-        balancer.decide_anew();
-        balancer.serving = balancer.decisions[0].kind.role();
+        balancer.decide_anew(SimTime::ZERO);
+        balancer.serving = balancer.placements[0].serving;
+        balancer.look_ahead();
         balancer
     }
 
@@ -208,11 +210,6 @@ impl LoadBalancer {
     pub fn restart_counters(&mut self, now: SimTime) {
         self.counters = Counters::default();
         self.table.restart_peak(now);
-    }
-
-    /// The decision for new connections from `origin` in the current state of health.
-    pub fn decision(&self, origin: TrafficOrigin) -> &Decision {
-        &self.decisions[origin_slot(origin, self.roster.zones())]
     }
 
     /// Whether [`prefetch`](Self::prefetch) pays: not while everything fits into a processor's cache.
@@ -269,13 +266,13 @@ impl LoadBalancer {
     /// Selects among the backends that a new connection may go to.
     #[inline]
     fn select(&mut self, packet: &Packet) -> Verdict {
-        let Some((selector, outcome)) = self.choices[origin_slot(packet.origin, self.roster.zones())] else {
-            return Verdict::Dropped;
-        };
+        let Placement { choice, outcome, .. } =
+            &self.placements[origin_slot(packet.origin, self.roster.zones())];
         let fields = self.settings.session_affinity.fields(packet.class());
         let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
-        match self.selectors.pick(&self.roster, selector, hash) {
-            Some(backend) => Verdict::Selected { backend, outcome },
+        let Some(set) = choice.pick(hash) else { return Verdict::Dropped };
+        match self.selectors.pick(&self.roster, set, hash) {
+            Some(backend) => Verdict::Selected { backend, outcome: *outcome },
             None => Verdict::Dropped,
         }
     }
@@ -286,7 +283,6 @@ impl LoadBalancer {
         let settings = &self.settings;
         packet.kind == PacketKind::LaterFragment
             && settings.drop_portless_fragments
-            && settings.tracking.tracker == Tracker::TargetPool
             && settings.session_affinity == SessionAffinity::None
     }
 
@@ -298,12 +294,7 @@ impl LoadBalancer {
         member.healthy
             || !member.configured
             || self.settings.tracking.persists(protocol, self.settings.session_affinity)
-            || !self.any_healthy()
-    }
-
-    fn any_healthy(&self) -> bool {
-        let healthy = |role| self.roster.size(BackendSet::healthy(role)) > 0;
-        healthy(Role::Primary) || healthy(Role::Failover)
+            || !self.roster.any_healthy()
     }
 
     /// Holds `backend` `healthy` or not from `now` on; tells whether that is a change.
@@ -318,7 +309,7 @@ impl LoadBalancer {
             self.counters.health_transitions += 1;
         }
         self.change(now, backend, |member| member.healthy = healthy);
-        if !healthy && self.settings.tracking.tracker == Tracker::TargetPool {
+        if !healthy && self.settings.tracking.ends_with_health() {
             self.table.retain(now, |other| other != backend);
         }
         true
@@ -339,8 +330,8 @@ impl LoadBalancer {
     /// target pool's instance always, TPA-5).
     pub fn remove(&mut self, now: SimTime, backend: BackendId) {
         self.change(now, backend, |member| member.configured = false);
-        let pool = self.settings.tracking.tracker == Tracker::TargetPool;
-        let drain = if pool { SimDuration::ZERO } else { self.settings.draining_timeout };
+        let at_once = self.settings.tracking.ends_with_health();
+        let drain = if at_once { SimDuration::ZERO } else { self.settings.draining_timeout };
         self.draining.push((backend, now + drain));
         self.weigh();
         self.meet_deadlines(now);
@@ -348,7 +339,7 @@ impl LoadBalancer {
 
     /// Switches `backend` to another role in place.
     pub fn set_role(&mut self, now: SimTime, backend: BackendId, role: Role) {
-        self.change(now, backend, |member| member.backend.role = role);
+        self.change(now, backend, |member| member.role = role);
     }
 
     /// Notes what `backend` reported of its weight. A backend without an available weight keeps its last one.
@@ -367,16 +358,14 @@ impl LoadBalancer {
     /// table is emptied then (CTE-11).
     pub fn configure(&mut self, now: SimTime, settings: Settings) {
         self.catch_up(now);
-        let old = self.settings;
-        self.settings = settings;
+        let old = std::mem::replace(&mut self.settings, settings);
+        let Settings { tracking, hash, .. } = self.settings;
         let found_by = |settings: &Settings| (settings.session_affinity, settings.tracking.mode);
-        if found_by(&old) != found_by(&settings)
-            || old.tracking.idle_timeout != settings.tracking.idle_timeout
-        {
-            self.table.reset(now, settings.tracking.idle_timeout);
+        if found_by(&old) != found_by(&self.settings) || old.tracking.idle_timeout != tracking.idle_timeout {
+            self.table.reset(now, tracking.idle_timeout);
         }
-        if old.hash != settings.hash {
-            self.selectors = Selectors::new(&self.roster, settings.hash);
+        if old.hash != hash {
+            self.selectors = Selectors::new(&self.roster, hash);
         }
         self.weigh();
         self.settle(now);
@@ -401,8 +390,9 @@ impl LoadBalancer {
     /// Decides anew after a change, unless others follow.
     fn settle(&mut self, now: SimTime) {
         if !self.changing {
-            self.decide_anew();
+            self.decide_anew(now);
             self.follow_serving_role(now);
+            self.look_ahead();
         }
     }
 
@@ -414,33 +404,36 @@ impl LoadBalancer {
         }
     }
 
-    fn decide_anew(&mut self) {
-        self.drops_everything = self.settings.policy.drops_everything();
-        let Self { roster, settings, decisions, choices, .. } = self;
-        let zones = roster.zones();
-        decisions.clear();
-        decisions.extend(origins(zones).map(|origin| decide(roster, &settings.policy, origin)));
-        choices.clear();
-        let choice = |decision: &Decision| decision.modified.map(|set| (set.slot(zones), decision.outcome));
-        choices.extend(decisions.iter().map(choice));
+    /// Asks the policy for its sets and for every origin's choice.
+    fn decide_anew(&mut self, now: SimTime) {
+        let Self { roster, selectors, settings, placements, .. } = self;
+        if settings.policy.prepare(now, roster) {
+            selectors.follow_sets(roster);
+        }
+        let state = PolicyState { now, roster };
+        placements.clear();
+        placements.extend(origins(roster.zones()).map(|origin| settings.policy.decide(state, origin)));
+        let policy = settings.policy.get();
+        self.drops_everything = policy.drops_everything();
+        self.next_choice = policy.next_change(now).filter(|time| *time > now).unwrap_or(SimTime::NEVER);
     }
 
     /// Notices when the other role serves, and lets the old one's entries end (CTE-8).
     fn follow_serving_role(&mut self, now: SimTime) {
-        let serving = self.decisions[0].kind.role();
+        let serving = self.placements[0].serving;
         if serving.is_none() || serving == self.serving {
             return;
         }
         let switched = self.serving.is_some();
         self.serving = serving;
         self.counters.failover_switches += u64::from(switched);
-        if let (true, Eligibility::BackendService(policy)) = (switched, self.settings.policy.eligibility) {
-            if policy.disable_connection_drain_on_failover {
-                self.table.reset(now, self.settings.tracking.idle_timeout);
-            } else {
+        match self.settings.policy.get().on_role_switch() {
+            RoleSwitch::Drain if switched => {
                 self.failover_deadline = Some(now + self.settings.failover_drain);
                 self.meet_deadlines(now);
             }
+            RoleSwitch::End if switched => self.table.reset(now, self.settings.tracking.idle_timeout),
+            RoleSwitch::Drain | RoleSwitch::End | RoleSwitch::Keep => {}
         }
     }
 
@@ -449,10 +442,13 @@ impl LoadBalancer {
     fn catch_up(&mut self, now: SimTime) {
         if now >= self.next_deadline {
             self.meet_deadlines(now);
+            if now >= self.next_choice {
+                self.settle(now);
+            }
         }
     }
 
-    /// Ends the entries whose time has come, and looks for the next such moment.
+    /// Ends the entries whose time has come.
     #[cold]
     fn meet_deadlines(&mut self, now: SimTime) {
         let gone: Vec<BackendId> =
@@ -463,15 +459,20 @@ impl LoadBalancer {
             let Self { roster, table, .. } = self;
             let in_role = |id| {
                 let member: &Member = roster.member(id);
-                role.is_none_or(|role| member.backend.role == role || !member.configured)
+                role.is_none_or(|role| member.role == role || !member.configured)
             };
             table.retain(now, |id| !gone.contains(&id) && in_role(id));
         }
         if role.is_some() {
             self.failover_deadline = None;
         }
+        self.look_ahead();
+    }
+
+    /// Looks for the next moment at which something changes by itself.
+    fn look_ahead(&mut self) {
         let drains = self.draining.iter().map(|(_, until)| *until);
-        self.next_deadline = drains.chain(self.failover_deadline).min().unwrap_or(SimTime::NEVER);
+        self.next_deadline = drains.chain(self.failover_deadline).fold(self.next_choice, SimTime::min);
     }
 }
 

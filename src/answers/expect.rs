@@ -2,7 +2,7 @@
 //! long-run mean.
 //!
 //! A state is the number of healthy backends of each zone and role: which of them are healthy does not matter to shares.
-//! In each state [`decide`], which the engine asks too, gives every client group its backends, among which hashing spreads
+//! In each state the policy, which the engine asks too, gives every client group its backends, among which hashing spreads
 //! connections evenly. Backends fail independently of each other, so that the numbers are sums of independent
 //! up-or-down variables (binomial if all are alike), each up for mttf / (mttf + mttr) of the time. The time until a
 //! failure is detected is left out. [`caveats()`] says what else does not hold.
@@ -11,10 +11,11 @@ mod caveats;
 mod shares;
 
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
-use crate::lb::backend::{Backend, Member, Role, Roster};
-use crate::lb::zonal_affinity::decide;
+use crate::lb::backend::{Member, Role};
+use crate::lb::policy::PolicyState;
 use crate::results::observed::QuestionError;
 use crate::sim::scenario::{BackendSpec, FailureMode, Failures, Scenario};
+use crate::time::SimTime;
 pub use caveats::{Caveat, caveats};
 pub use shares::{Shares, mean};
 
@@ -138,17 +139,21 @@ fn state(scenario: &Scenario, pools: &[Pool], mut number: usize) -> State {
 fn shares(scenario: &Scenario, pools: &[Pool], healthy: &[usize]) -> Shares {
     let members = pools.iter().zip(healthy).flat_map(|(pool, healthy)| {
         (0..pool.size).map(move |index| Member {
-            backend: Backend { name: String::new(), zone: pool.zone, role: pool.role },
+            name: String::new(),
+            zone: pool.zone,
+            role: pool.role,
             configured: true,
             healthy: index < *healthy,
         })
     });
     let members: IdVec<BackendId, Member> = members.collect();
-    let roster = Roster::of(scenario.zones.len(), members);
+    let policy = &scenario.balancer.policy;
+    let roster = policy.roster(scenario.zones.len(), members);
+    let state = PolicyState { now: SimTime::ZERO, roster: &roster };
     let mut shares = shares::Sum::new(pools, healthy);
     for client in scenario.clients.iter() {
-        let decision = decide(&roster, &scenario.balancer.policy, client.origin);
-        shares.add(client, scenario.places[client.place].zone, &decision);
+        let placement = policy.decide(state, client.origin);
+        shares.add(client, scenario.places[client.place].zone, &placement, &roster);
     }
     shares.finish()
 }

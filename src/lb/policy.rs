@@ -1,6 +1,129 @@
-//! What a policy is asked, and what it answers.
+//! The seam for policies: where new connections of an origin go in a state of health.
+//!
+//! A policy is a file in `policy/` that implements [`ZonePolicy`], and a variant of [`any::AnyPolicy`]. It lists the sets
+//! of backends that it needs, and answers for an origin with one of them, a weighted split over several, or nothing. It is
+//! asked when something changes, never for a packet. What the two kinds of load balancer of Google Cloud do is
+//! [`backend_service`] and [`target_pool`].
 
+pub mod any;
+pub mod backend_service;
+mod roles;
+pub mod target_pool;
+
+use super::backend::Role;
+use super::roster::Roster;
+use super::sets::{Choice, SetSpec};
+use super::zonal_affinity::ZonalAffinity;
 use crate::ids::ZoneId;
+use crate::time::SimTime;
+
+/// What decides where connections go: who is configured and healthy, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyState<'a> {
+    /// The time, for policies that change by themselves.
+    pub now: SimTime,
+    /// The backends with the sizes of the policy's sets.
+    pub roster: &'a Roster,
+}
+
+/// What becomes of new connections from one origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    /// Where they go.
+    pub choice: Choice,
+    /// What that is called in results.
+    pub outcome: PlacementOutcome,
+    /// The role that serves, if the policy knows roles and any does. It is the same for every origin.
+    pub serving: Option<Role>,
+}
+
+/// One step on the way to a placement, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyStep {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of set it leads to, where it tells kinds apart: words with `_` between them.
+    pub kind: Option<&'static str>,
+    /// Where connections could go after it; absent if it is not taken.
+    pub to: Option<Choice>,
+    /// Why, with numbers; empty if the name says all.
+    pub because: String,
+}
+
+impl PolicyStep {
+    /// A step that says all by its name.
+    pub fn new(name: &'static str, to: Option<Choice>) -> Self {
+        Self { name, kind: None, to, because: String::new() }
+    }
+}
+
+/// Takes down the steps of a decision, if anybody wants to read them.
+#[derive(Debug)]
+pub struct Trail(Option<Vec<PolicyStep>>);
+
+impl Trail {
+    /// Takes down what `steps` gives. The first step leads to the backends that may serve at all, the last one to the
+    /// choice, and its reason is that of the whole.
+    pub fn note(&mut self, steps: impl FnOnce() -> Vec<PolicyStep>) {
+        if let Some(noted) = &mut self.0 {
+            noted.extend(steps());
+        }
+    }
+}
+
+/// What becomes of open connections of the old role when the other one serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoleSwitch {
+    /// They stay where they are.
+    Keep,
+    /// They end when the failover drain is over.
+    Drain,
+    /// They end at once.
+    End,
+}
+
+/// Which backends new connections go to.
+pub trait ZonePolicy {
+    /// Its name in `explain`; absent for the policies of Google Cloud's own load balancers.
+    fn name(&self) -> Option<&'static str>;
+
+    /// The sets that it needs now, each once; their places are their ids. It is asked whenever something changed, before
+    /// it decides: a control plane that allocates anew now and then remembers here what it allocated.
+    fn sets(&mut self, state: PolicyState<'_>) -> Vec<SetSpec>;
+
+    /// Where new connections from `origin` go.
+    fn decide(&self, state: PolicyState<'_>, origin: TrafficOrigin, trail: &mut Trail) -> Placement;
+
+    /// Where traffic from `origin` enters, such as the zone of the node that DNS answers with.
+    fn enter(&self, _state: PolicyState<'_>, origin: TrafficOrigin) -> TrafficOrigin {
+        origin
+    }
+
+    /// When it decides otherwise although nothing else changes: the first such moment after `now`.
+    fn next_change(&self, _now: SimTime) -> Option<SimTime> {
+        None
+    }
+
+    /// Whether every packet is dropped, those of open connections too.
+    fn drops_everything(&self) -> bool {
+        false
+    }
+
+    /// What a switch of the serving role means for open connections.
+    fn on_role_switch(&self) -> RoleSwitch {
+        RoleSwitch::Keep
+    }
+
+    /// Zonal affinity as the Compute API has it.
+    fn zonal_affinity(&self) -> ZonalAffinity {
+        ZonalAffinity::Disabled
+    }
+
+    /// What `explain` calls the configured backends of each role, primaries first.
+    fn role_labels(&self) -> [&'static str; 2] {
+        ["configured: primary", "configured: failover"]
+    }
+}
 
 /// Where a packet enters the load balancer's network, which decides its compatibility (ZON-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

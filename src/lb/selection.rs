@@ -4,8 +4,9 @@ mod maglev;
 mod rendezvous;
 mod sequence;
 
-use super::backend::{BackendSet, Moves, Roster};
-use crate::ids::{BackendId, Id, IdVec};
+use super::roster::{Moves, Roster};
+use super::sets::SetSpec;
+use crate::ids::{BackendId, Id, IdVec, SetId};
 use crate::random::hash_bytes;
 use maglev::{Maglev, MaglevMember};
 pub use maglev::{NotATableSize, TableSize};
@@ -25,18 +26,17 @@ pub enum SelectionHash {
 /// A selector for every set of backends, kept up to date one backend at a time.
 #[derive(Clone, Debug)]
 pub(super) struct Selectors {
-    zones: usize,
     hash: SelectionHash,
     /// The weight of each backend in sets of healthy ones; others weigh the same (O15).
     weights: IdVec<BackendId, f64>,
     seats: IdVec<BackendId, Seats>,
-    by_set: Vec<Selector>,
+    by_set: IdVec<SetId, Selector>,
 }
 
 /// The most backends that rendezvous hashing scores for every key.
 const FEW: usize = 32;
 
-/// A backend's place among all that can be in a set with it, in an order that only their names decide.
+/// A backend's place among all of the region and of its zone, in an order that only their names decide.
 #[derive(Clone, Copy, Debug)]
 struct Seats {
     everywhere: usize,
@@ -57,23 +57,27 @@ enum Selector {
 
 impl Selectors {
     pub(super) fn new(roster: &Roster, hash: SelectionHash) -> Self {
-        let zones = roster.zones();
         let mut selectors = Self {
-            zones,
             hash,
             weights: roster.all().iter().map(|_| 1.0).collect(),
             seats: seats(roster),
-            by_set: (0..BackendSet::slots(zones)).map(|slot| empty(roster, hash, slot)).collect(),
+            by_set: IdVec::default(),
         };
-        selectors.fill(roster);
+        selectors.follow_sets(roster);
         selectors
+    }
+
+    /// Selects among the sets that `roster` keeps from now on.
+    pub(super) fn follow_sets(&mut self, roster: &Roster) {
+        self.by_set = roster.specs().iter().map(|spec| empty(roster, self.hash, spec)).collect();
+        self.fill(roster);
     }
 
     /// Moves `id` out of and into sets.
     pub(super) fn apply(&mut self, roster: &Roster, id: BackendId, moves: &Moves) {
         for set in &moves.left {
-            let seat = self.seats[id].of(*set);
-            self.by_set[set.slot(self.zones)].remove(id, seat);
+            let seat = self.seats[id].of(&roster.specs()[*set]);
+            self.by_set[*set].remove(id, seat);
         }
         for set in &moves.joined {
             self.join(roster, id, *set);
@@ -90,11 +94,10 @@ impl Selectors {
         self.fill(roster);
     }
 
-    /// The member of the set with number `slot` that the connection with selection hash `hash` goes to; `None` if it is
-    /// empty.
+    /// The member of `set` that the connection with selection hash `hash` goes to; `None` if it is empty.
     #[inline]
-    pub(super) fn pick(&mut self, roster: &Roster, slot: usize, hash: u64) -> Option<BackendId> {
-        match &mut self.by_set[slot] {
+    pub(super) fn pick(&mut self, roster: &Roster, set: SetId, hash: u64) -> Option<BackendId> {
+        match &mut self.by_set[set] {
             Selector::Rendezvous(rendezvous) => rendezvous.pick(hash),
             Selector::Sequence(sequence) => sequence.pick(hash),
             Selector::Maglev { table: Some(table), .. } => table.pick(hash),
@@ -103,29 +106,26 @@ impl Selectors {
                     unreachable!("selectors are of one kind")
                 };
                 let weights = &self.weights;
-                let weight = |id| if BackendSet::is_healthy_slot(slot) { weights[id] } else { 1.0 };
+                let weight = |id| if roster.specs()[set].healthy_only { weights[id] } else { 1.0 };
                 table.insert(make_table(roster, size, members, weight)).pick(hash)
             }
         }
     }
 
     fn fill(&mut self, roster: &Roster) {
-        for (id, member) in roster.all().pairs() {
-            for set in BackendSet::around(&member.backend) {
-                if member.configured && set.contains(&member.backend, member.healthy) {
-                    self.join(roster, id, set);
-                }
-            }
+        for set in roster.specs().ids() {
+            roster.members(set).for_each(|id| self.join(roster, id, set));
         }
     }
 
-    fn join(&mut self, roster: &Roster, id: BackendId, set: BackendSet) {
-        let weight = if set.healthy_only { self.weights[id] } else { 1.0 };
-        match &mut self.by_set[set.slot(self.zones)] {
+    fn join(&mut self, roster: &Roster, id: BackendId, set: SetId) {
+        let spec = &roster.specs()[set];
+        let weight = if spec.healthy_only { self.weights[id] } else { 1.0 };
+        match &mut self.by_set[set] {
             Selector::Rendezvous(rendezvous) => rendezvous.add(id, roster.name(id), weight),
             Selector::Sequence(sequence) => {
-                let seats = roster.population(set.zone);
-                sequence.add(id, self.seats[id].of(set), seats, roster.name(id), weight);
+                let seats = roster.population(spec.zone);
+                sequence.add(id, self.seats[id].of(spec), seats, roster.name(id), weight);
             }
             Selector::Maglev { members, table } => {
                 members.push(id);
@@ -157,9 +157,9 @@ fn make_table(
 }
 
 impl Seats {
-    /// Its seat among the backends that can be in `set`.
-    fn of(self, set: BackendSet) -> usize {
-        if set.zone.is_some() { self.in_zone } else { self.everywhere }
+    /// Its seat among the backends of the place that the set is of.
+    fn of(self, spec: &SetSpec) -> usize {
+        if spec.zone.is_some() { self.in_zone } else { self.everywhere }
     }
 }
 
@@ -171,19 +171,19 @@ fn seats(roster: &Roster) -> IdVec<BackendId, Seats> {
         roster.all().iter().map(|_| Seats { everywhere: 0, in_zone: 0 }).collect();
     let mut taken = vec![0; roster.zones()];
     for (everywhere, id) in order.into_iter().enumerate() {
-        let in_zone = &mut taken[roster.member(id).backend.zone.index()];
+        let in_zone = &mut taken[roster.member(id).zone.index()];
         seats[id] = Seats { everywhere, in_zone: *in_zone };
         *in_zone += 1;
     }
     seats
 }
 
-/// The selector of an empty set.
-fn empty(roster: &Roster, hash: SelectionHash, slot: usize) -> Selector {
-    let zone = BackendSet::zone_of_slot(slot, roster.zones());
+/// The selector of a set of which nobody is a member yet.
+fn empty(roster: &Roster, hash: SelectionHash, spec: &SetSpec) -> Selector {
+    let most = spec.among.as_ref().map_or(usize::MAX, Vec::len).min(roster.population(spec.zone));
     match hash {
         SelectionHash::Maglev(_) => Selector::Maglev { members: Vec::new(), table: None },
-        SelectionHash::Rendezvous if roster.population(zone) > FEW => Selector::Sequence(Sequence::default()),
+        SelectionHash::Rendezvous if most > FEW => Selector::Sequence(Sequence::default()),
         SelectionHash::Rendezvous => Selector::Rendezvous(Rendezvous::default()),
     }
 }

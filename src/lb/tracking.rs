@@ -76,6 +76,11 @@ impl TrackingPolicy {
         Self { tracker, mode: TrackingMode::PerConnection, persistence, idle_timeout }
     }
 
+    /// Whether entries end as soon as their backend is unhealthy or removed (TPA-5).
+    pub fn ends_with_health(&self) -> bool {
+        self.tracker == Tracker::TargetPool
+    }
+
     /// Whether packets of `protocol` have entries (CTE-4).
     #[inline]
     pub fn tracks(&self, protocol: Protocol, affinity: SessionAffinity) -> bool {

@@ -2,17 +2,20 @@
 //!
 //! With n backends of a zone only the thresholds k/n matter. A client's connections stay while the share of eligible
 //! backends is at least the ratio (ZON-8; equality counts), so that all ratios in ((k-1)/n, k/n] keep them with the same
-//! numbers of backends, and ratio 0 acts as 1/n. The numbers come from [`decide`], which the engine asks too.
+//! numbers of backends, and ratio 0 acts as 1/n. The numbers come from [`AnyPolicy::decide`], which the engine asks too.
 
 use std::collections::BTreeMap;
 
 use crate::experiment::{Cell, Experiment};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
-use crate::lb::backend::{Backend, Member, Role, Roster};
-use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
+use crate::lb::backend::{Member, Role};
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::BackendServicePolicy;
+use crate::lb::policy::{PlacementOutcome, PolicyState, TrafficOrigin};
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::{Policy, ZonalAffinity, decide};
+use crate::lb::zonal_affinity::ZonalAffinity;
 use crate::sim::scenario::{Change, Scenario};
+use crate::time::SimTime;
 
 /// The path of the ratio.
 const RATIO: &str = "backend_service.zonal_affinity.spillover_ratio";
@@ -65,7 +68,7 @@ impl Cliffs {
         let swept = experiment.cells().iter().filter(|cell| cell.values[axis].is_some());
         let of_cell = |cell: &Cell| {
             let scenario = experiment.scenario(cell);
-            scenario.balancer.policy.zonal_affinity.spillover_ratio()?;
+            scenario.balancer.policy.get().zonal_affinity().spillover_ratio()?;
             // All of n is the last policy: no ratio lies beyond it.
             let shares = sizes(&scenario).into_iter().flat_map(|n| (1..n).map(move |k| (k, n)));
             Some((cell.index, shares.collect()))
@@ -76,12 +79,13 @@ impl Cliffs {
 
 fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
     let mut scenario = experiment.scenario(cell);
-    let policy = scenario.balancer.policy;
+    let AnyPolicy::BackendService(policy) = scenario.balancer.policy else { return None };
     policy.zonal_affinity.spillover_ratio()?;
     let mut thresholds: Vec<(usize, usize)> =
         sizes(&scenario).into_iter().map(|size| (needed(&policy, size), size)).collect();
     thresholds.sort_unstable_by_key(|(_, size)| *size);
-    scenario.balancer.policy.zonal_affinity = ZonalAffinity::SpillCrossZone(Ratio::ZERO);
+    let zonal_affinity = ZonalAffinity::SpillCrossZone(Ratio::ZERO);
+    scenario.balancer.policy = AnyPolicy::BackendService(BackendServicePolicy { zonal_affinity, ..policy });
     Some(Spilling { scenario, same: SamePolicy { cells: vec![cell.index], thresholds } })
 }
 
@@ -112,22 +116,21 @@ fn sizes(scenario: &Scenario) -> Vec<usize> {
 }
 
 /// The fewest of `size` backends of a zone that keep its connections, while a backend elsewhere is healthy.
-fn needed(policy: &Policy, size: usize) -> usize {
-    let zonal = Policy {
+fn needed(policy: &BackendServicePolicy, size: usize) -> usize {
+    let zonal = AnyPolicy::BackendService(BackendServicePolicy {
         zonal_affinity: policy.zonal_affinity,
         spec_version: policy.spec_version,
-        ..Policy::default()
-    };
+        ..BackendServicePolicy::default()
+    });
     let (home, elsewhere) = (ZoneId::from_index(0), ZoneId::from_index(1));
-    let member = |zone, healthy| Member {
-        backend: Backend { name: String::new(), zone, role: Role::Primary },
-        configured: true,
-        healthy,
-    };
+    let member =
+        |zone, healthy| Member { name: String::new(), zone, role: Role::Primary, configured: true, healthy };
     let stays = |eligible: &usize| {
         let here = (0..size).map(|index| member(home, index < *eligible));
         let members: IdVec<BackendId, Member> = here.chain([member(elsewhere, true)]).collect();
-        decide(&Roster::of(2, members), &zonal, TrafficOrigin::Zone(home)).outcome == PlacementOutcome::InZone
+        let roster = zonal.roster(2, members);
+        let state = PolicyState { now: SimTime::ZERO, roster: &roster };
+        zonal.decide(state, TrafficOrigin::Zone(home)).outcome == PlacementOutcome::InZone
     };
     (0..=size).find(stays).unwrap_or(size)
 }

@@ -24,7 +24,7 @@ impl Simulation<'_> {
         balancer.change_together(now, |balancer| {
             for change in changes {
                 match *change {
-                    Change::Configure(settings) => balancer.configure(now, settings),
+                    Change::Configure(ref settings) => balancer.configure(now, settings.clone()),
                     Change::Add(backend) => {
                         balancer.add(now, backend, is_initially_healthy(scenario, checked, backend));
                     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
-use crate::lb::backend::{Backend, Member, Role};
+use crate::lb::backend::{Member, Role};
 use crate::lb::health::HealthCheck;
 use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
@@ -49,7 +49,9 @@ impl Scenario {
     /// The backends as the load balancer knows them at time 0, those that are checked in health `healthy`.
     pub fn members(&self, healthy: impl Fn(BackendId) -> bool) -> IdVec<BackendId, Member> {
         let member = |(id, spec): (BackendId, &BackendSpec)| Member {
-            backend: Backend { name: spec.name.clone(), zone: spec.zone, role: spec.role },
+            name: spec.name.clone(),
+            zone: spec.zone,
+            role: spec.role,
             configured: spec.configured,
             healthy: healthy(id) || !spec.checked,
         };
@@ -572,7 +574,7 @@ pub struct Operation {
 }
 
 /// One change of configuration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// The load balancer is configured like this from now on.
     Configure(Settings),

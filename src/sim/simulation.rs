@@ -73,7 +73,7 @@ impl<'a> Simulation<'a> {
             queue: EventQueue::new(),
             clients: Clients::new(&scenario.clients, seed, scenario.timing.window_end()),
             balancer: LoadBalancer::new(
-                scenario.balancer,
+                scenario.balancer.clone(),
                 scenario.zones.len(),
                 scenario.members(|_| check.initially_healthy),
             )

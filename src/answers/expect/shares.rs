@@ -1,10 +1,10 @@
 //! Shares of connections and multiples of load in one state of health, and their mean over states.
 
 use super::{Pool, State};
-use crate::ids::ZoneId;
-use crate::lb::backend::{BackendSet, Role};
-use crate::lb::policy::PlacementOutcome;
-use crate::lb::zonal_affinity::Decision;
+use crate::ids::{SetId, ZoneId};
+use crate::lb::backend::Role;
+use crate::lb::policy::{Placement, PlacementOutcome};
+use crate::lb::roster::Roster;
 use crate::sim::scenario::ClientGroup;
 
 /// What follows from a state of health. Shares are of connections, from 0 to 1.
@@ -58,26 +58,42 @@ impl<'a> Sum<'a> {
     }
 
     /// Adds the connections of `client`, which is in `zone`, if it is in one.
-    pub(super) fn add(&mut self, client: &ClientGroup, zone: Option<ZoneId>, decision: &Decision) {
+    pub(super) fn add(
+        &mut self,
+        client: &ClientGroup,
+        zone: Option<ZoneId>,
+        placement: &Placement,
+        roster: &Roster,
+    ) {
         // What has no rate, or never leaves its backend, is left out; the caveats say so.
         let Some(rate) = client.arrivals.mean_rate().filter(|_| client.own_backends.is_empty()) else {
             return;
         };
         self.connections += rate;
         self.zonal += if zone.is_some() { rate } else { 0.0 };
-        self.spilled += if decision.outcome == PlacementOutcome::Spilled { rate } else { 0.0 };
-        let counts: Vec<(usize, usize)> = match decision.modified {
-            Some(set) => self.counts(set),
-            None => vec![(0, 0); self.pools.len()],
-        };
-        let size: usize = counts.iter().map(|(healthy, unhealthy)| healthy + unhealthy).sum();
+        let away = placement.outcome == PlacementOutcome::Spilled;
+        self.spilled += if away { rate } else { 0.0 };
+        let shares = placement.choice.shares();
+        if shares.is_empty() {
+            self.dropped += rate;
+        }
+        for (set, share) in shares {
+            let requests = client.connection.requests.mean();
+            self.add_to(roster, set, zone, (rate * share, requests));
+            self.role = placement.serving;
+        }
+    }
+
+    /// Adds connections at a rate, with so many requests each, that go to the members of `set`.
+    fn add_to(&mut self, roster: &Roster, set: SetId, zone: Option<ZoneId>, (rate, requests): (f64, f64)) {
+        let counts = self.counts(roster, set);
+        let size = roster.size(set);
         if size == 0 {
             self.dropped += rate;
             return;
         }
-        let requests = rate * client.connection.requests.mean();
+        let requests = rate * requests;
         self.requests += requests;
-        self.role = decision.kind.role();
         for (index, (healthy, unhealthy)) in counts.into_iter().enumerate() {
             let each = |count: usize| count as f64 / size as f64;
             self.unhealthy += rate * each(unhealthy);
@@ -91,16 +107,15 @@ impl<'a> Sum<'a> {
     }
 
     /// How many healthy and unhealthy members `set` has in each pool.
-    fn counts(&self, set: BackendSet) -> Vec<(usize, usize)> {
-        let count = |(pool, healthy): (&Pool, &usize)| {
-            let inside = set.role == pool.role && set.zone.is_none_or(|zone| zone == pool.zone);
-            match (inside, set.healthy_only) {
-                (false, _) => (0, 0),
-                (true, true) => (*healthy, 0),
-                (true, false) => (*healthy, pool.size - healthy),
-            }
-        };
-        self.pools.iter().zip(self.healthy).map(count).collect()
+    fn counts(&self, roster: &Roster, set: SetId) -> Vec<(usize, usize)> {
+        let mut counts = vec![(0, 0); self.pools.len()];
+        for member in roster.members(set).map(|id| roster.member(id)) {
+            let of_pool = |pool: &Pool| pool.zone == member.zone && pool.role == member.role;
+            let index = self.pools.iter().position(of_pool).expect("every backend is of a pool");
+            let (healthy, unhealthy) = &mut counts[index];
+            *(if member.healthy { healthy } else { unhealthy }) += 1;
+        }
+        counts
     }
 
     pub(super) fn finish(self) -> Shares {

@@ -1,13 +1,12 @@
 //! Explanations as the documents' own table: one row for each set, from configured to modified.
 
-use super::Explanation;
-use crate::lb::tracking::Tracker;
+use crate::answers::explain::{ExplainedStep, Explanation};
 
 /// The widest list of names before it is cut.
 const NAMES_WIDTH: usize = 72;
 
 /// Every explanation; cells of an arm in which the sets are the same are shown together.
-pub(super) fn render(explanations: &[Explanation]) -> String {
+pub(crate) fn render(explanations: &[Explanation]) -> String {
     let mut sections: Vec<Vec<&Explanation>> = Vec::new();
     for explanation in explanations {
         match sections.iter_mut().find(|section| same_sets(section[0], explanation)) {
@@ -20,27 +19,36 @@ pub(super) fn render(explanations: &[Explanation]) -> String {
 
 /// Whether two explanations differ in nothing but their ratios and axes.
 fn same_sets(a: &Explanation, b: &Explanation) -> bool {
-    let strip = |explanation: &Explanation| Explanation {
-        spillover_ratio: None,
-        because: String::new(),
-        axes: serde_json::Map::new(),
-        ..explanation.clone()
+    let strip = |explanation: &Explanation| {
+        let unexplained = |step: &ExplainedStep| ExplainedStep { because: String::new(), ..step.clone() };
+        Explanation {
+            spillover_ratio: None,
+            because: String::new(),
+            policy: None,
+            steps: explanation.steps.iter().map(unexplained).collect(),
+            axes: serde_json::Map::new(),
+            ..explanation.clone()
+        }
     };
     strip(a) == strip(b)
 }
 
 fn section(cells: &[&Explanation]) -> String {
     let explanation = cells[0];
-    let spillover = explanation.spillover.trim_start_matches("ZONAL_AFFINITY_");
-    let kind = if explanation.compatible { "compatible" } else { "not compatible with zonal affinity" };
-    let Explanation { arm, client, client_zone, .. } = explanation;
-    let mut text = if explanation.tracker == Tracker::Internal {
-        format!("arm {arm} ({spillover}) · client {client} in {client_zone}, {kind}\n")
-    } else {
-        format!("arm {arm} · client {client} in {client_zone}\n")
-    };
+    let mut text = format!("{}\n", title(explanation));
+    let last = explanation.steps.len().saturating_sub(1);
     for (label, names) in rows(explanation) {
-        text += &row(&label, names.as_deref());
+        text += &row(label, Some(&names));
+    }
+    for (position, step) in explanation.steps.iter().enumerate() {
+        let kind = step.kind.map_or(String::new(), |kind| format!(" ({})", kind.replace('_', " ")));
+        // What is sent to itself goes to nobody else, whatever the policy says.
+        let names =
+            if position == last { Some(&explanation.modified_eligible) } else { step.backends.as_ref() };
+        text += &row(&format!("{}{kind}", step.name), names.map(Vec::as_slice));
+        if position < last && !step.because.is_empty() {
+            text += &format!("       {}\n", step.because);
+        }
     }
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells {
@@ -54,35 +62,27 @@ fn section(cells: &[&Explanation]) -> String {
     text + &reasons.concat()
 }
 
-/// The sets on the way, those that are not computed absent. External load balancers have no zonal step.
-fn rows(explanation: &Explanation) -> Vec<(String, Option<Vec<String>>)> {
+/// Whom it is about. A policy of one step that is the load balancer's own looks at no zone.
+fn title(explanation: &Explanation) -> String {
+    let Explanation { arm, client, client_zone, .. } = explanation;
+    let compatible = if explanation.compatible { "compatible" } else { "not compatible with zonal affinity" };
+    match &explanation.policy {
+        Some(policy) => format!("arm {arm} ({}) · client {client} in {client_zone}", policy.name),
+        None if explanation.steps.len() > 1 => {
+            let spillover = explanation.spillover.trim_start_matches("ZONAL_AFFINITY_");
+            format!("arm {arm} ({spillover}) · client {client} in {client_zone}, {compatible}")
+        }
+        None => format!("arm {arm} · client {client} in {client_zone}"),
+    }
+}
+
+/// What the policy begins with.
+fn rows(explanation: &Explanation) -> [(&'static str, Vec<String>); 3] {
     let configured = &explanation.configured;
     let all = configured.primary.iter().chain(&configured.failover);
-    let down: Vec<String> = all.filter(|name| !explanation.healthy.contains(name)).cloned().collect();
-    let kind = explanation.original_eligible.kind.replace('_', " ");
-    let (primary, failover) = match explanation.tracker {
-        Tracker::Internal | Tracker::External => ("configured: primary", "configured: failover"),
-        Tracker::TargetPool => ("target pool", "backup pool"),
-    };
-    let mut rows = vec![
-        (primary.to_owned(), Some(configured.primary.clone())),
-        (failover.to_owned(), Some(configured.failover.clone())),
-        ("unhealthy".to_owned(), Some(down)),
-    ];
-    let modified = Some(explanation.modified_eligible.clone());
-    if explanation.tracker == Tracker::Internal {
-        let eligible = Some(explanation.original_eligible.backends.clone());
-        rows.extend([
-            (format!("A    original eligible ({kind})"), eligible),
-            ("B    zonal match test".to_owned(), explanation.zonal_match_test.clone()),
-            ("C    zonal matched".to_owned(), explanation.zonal_matched.clone()),
-            ("A∩C  intersection".to_owned(), explanation.intersection.clone()),
-            ("modified eligible".to_owned(), modified),
-        ]);
-    } else {
-        rows.push((format!("eligible ({kind})"), modified));
-    }
-    rows
+    let down = all.filter(|name| !explanation.healthy.contains(name)).cloned().collect();
+    let [primary, failover] = explanation.role_labels;
+    [(primary, configured.primary.clone()), (failover, configured.failover.clone()), ("unhealthy", down)]
 }
 
 fn row(label: &str, names: Option<&[String]>) -> String {

@@ -6,12 +6,12 @@ use crate::experiment::reason::Reason;
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;
-use crate::lb::eligibility::Eligibility;
 use crate::lb::health::ProbeType;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::target_pool::TargetPoolPolicy;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::{SelectionHash, TableSize};
 use crate::lb::tracking::{Tracker, TrackingPolicy};
-use crate::lb::zonal_affinity::Policy;
 
 /// The one health check that there is.
 pub(in super::super) const HEALTH_CHECK: &str = "default";
@@ -81,11 +81,7 @@ impl Pools {
     pub(in super::super) fn settings(&self) -> Settings {
         let target = &self.all[self.target];
         Settings {
-            policy: Policy {
-                eligibility: Eligibility::TargetPool { failover_ratio: target.failover_ratio },
-                allow_global_access: true,
-                ..Policy::default()
-            },
+            policy: AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio: target.failover_ratio }),
             session_affinity: target.session_affinity,
             tracking: TrackingPolicy::new(Tracker::TargetPool),
             hash: SelectionHash::Maglev(self.table_size),

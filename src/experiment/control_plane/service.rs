@@ -6,11 +6,12 @@ use serde::Deserialize;
 use super::refusal::Refusal;
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
-use crate::lb::eligibility::{Eligibility, FailoverPolicy};
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::{BackendServicePolicy, FailoverPolicy};
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::{SelectionHash, TableSize};
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
-use crate::lb::zonal_affinity::{Policy, SpecVersion, Spillover, WrittenZonalAffinity, ZonalAffinity};
+use crate::lb::zonal_affinity::{SpecVersion, Spillover, WrittenZonalAffinity, ZonalAffinity};
 use crate::time::SimDuration;
 
 /// A backend service as the API holds it.
@@ -182,13 +183,14 @@ impl Service {
         let tracker = if external { Tracker::External } else { Tracker::Internal };
         let Tracking { mode, persistence, .. } = self.tracking;
         Ok(Settings {
-            policy: Policy {
-                eligibility: Eligibility::BackendService(self.failover_policy),
+            policy: AnyPolicy::BackendService(BackendServicePolicy {
+                failover: self.failover_policy,
                 zonal_affinity,
-                allow_global_access: external || self.allow_global_access,
+                is_external: external,
+                allow_global_access: self.allow_global_access,
                 spec_version: self.spec_version,
                 inspected: self.is_inspected,
-            },
+            }),
             session_affinity: self.session_affinity,
             tracking: TrackingPolicy { tracker, mode, persistence, idle_timeout },
             hash: match self.locality {

@@ -8,8 +8,10 @@ use super::*;
 use crate::ids::BackendId;
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
-use crate::lb::eligibility::FailoverPolicy;
 use crate::lb::health::ProbeType;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::FailoverPolicy;
+use crate::lb::policy::target_pool::TargetPoolPolicy;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::TableSize;
 use crate::lb::zonal_affinity::{SpecVersion, WrittenZonalAffinity};
@@ -56,7 +58,7 @@ impl Told {
     fn hear(&mut self, changes: &[Change]) {
         for change in changes {
             match *change {
-                Change::Configure(settings) => self.settings = settings,
+                Change::Configure(ref settings) => self.settings = settings.clone(),
                 Change::Add(backend) => assert_eq!(self.configured.insert(backend, true), Some(false)),
                 Change::Remove(backend) => assert_eq!(self.configured.insert(backend, false), Some(true)),
                 Change::SetRole(backend, role) => drop(self.roles.insert(backend, role)),
@@ -252,17 +254,14 @@ fn a_new_backup_comes_before_the_old_one_goes() {
         |name| format!("do = \"set_backup\"\npool = \"p1\"\nbackup_pool = \"{name}\"\nfailover_ratio = 0.5");
     assert_eq!(apply("do = \"add_instances\"\ngroup = \"g0\"\ncount = 1"), [], "p0 is not served");
     let changes = apply(&backup("p0"));
-    let [Change::Add(first), Change::Configure(settings)] = changes[..] else { panic!("{changes:?}") };
-    assert_eq!(first, BackendId::from_index(0));
-    let ratio = Some(Ratio::new(0.5).unwrap());
-    assert_eq!(
-        settings.policy.eligibility,
-        crate::lb::eligibility::Eligibility::TargetPool { failover_ratio: ratio }
-    );
+    let [Change::Add(first), Change::Configure(settings)] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!(*first, BackendId::from_index(0));
+    let failover_ratio = Some(Ratio::new(0.5).unwrap());
+    assert_eq!(settings.policy, AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio }));
     let second = [2 * EVER, 2 * EVER + 1].map(BackendId::from_index);
     assert_eq!(
         apply(&backup("p2")),
-        [Change::Add(second[0]), Change::Add(second[1]), Change::Remove(first)],
+        [Change::Add(second[0]), Change::Add(second[1]), Change::Remove(*first)],
         "the ratio stays"
     );
     let changes = apply("do = \"set_backup\"\npool = \"p1\"");

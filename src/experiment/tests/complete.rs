@@ -4,9 +4,9 @@ use super::{SMALL, changed, parse, scenario};
 use crate::experiment::{Cell, Experiment, QUICKSTART};
 use crate::ids::{ClientId, GroupId, Id, PlaceId, ZoneId};
 use crate::lb::backend::Role;
-use crate::lb::eligibility::Eligibility;
 use crate::lb::health::Phase;
 use crate::lb::policy::TrafficOrigin;
+use crate::lb::policy::any::AnyPolicy;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{SpecVersion, ZonalAffinity};
 use crate::random::Distribution;
@@ -172,16 +172,11 @@ fn the_complete_example() {
     );
 
     let scenario = experiment.scenario(last_cell(&experiment));
-    assert_eq!(
-        scenario.balancer.policy.zonal_affinity,
-        ZonalAffinity::SpillCrossZone(Ratio::new(1.0).unwrap())
-    );
-    let Eligibility::BackendService(failover) = scenario.balancer.policy.eligibility else {
-        panic!("a backend service")
-    };
-    assert_eq!(failover.failover_ratio, Ratio::new(0.25).unwrap());
-    assert!(failover.drop_traffic_if_unhealthy && scenario.balancer.policy.allow_global_access);
-    assert_eq!(scenario.balancer.policy.spec_version, SpecVersion::Preview2025);
+    let AnyPolicy::BackendService(policy) = scenario.balancer.policy else { panic!("a backend service") };
+    assert_eq!(policy.zonal_affinity, ZonalAffinity::SpillCrossZone(Ratio::new(1.0).unwrap()));
+    assert_eq!(policy.failover.failover_ratio, Ratio::new(0.25).unwrap());
+    assert!(policy.failover.drop_traffic_if_unhealthy && policy.allow_global_access && !policy.is_external);
+    assert_eq!(policy.spec_version, SpecVersion::Preview2025);
     assert_eq!(scenario.balancer.failover_drain, SimDuration::from_secs(300));
     assert_eq!(scenario.balancer.draining_timeout, SimDuration::from_secs(300));
     assert_eq!(scenario.timing.window_start(), SimTime::from_nanos(120_000_000_000));

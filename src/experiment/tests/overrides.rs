@@ -89,8 +89,8 @@ fn the_command_line_loses_to_arms_and_wins_over_the_file() {
         ("server.workers", "4"),
     ]);
     let scenarios: Vec<Scenario> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
-    assert_eq!(scenarios[0].balancer.policy.zonal_affinity, ZonalAffinity::Disabled);
-    assert_eq!(scenarios[4].balancer.policy.zonal_affinity, ZonalAffinity::StayWithinZone);
+    assert_eq!(scenarios[0].balancer.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
+    assert_eq!(scenarios[4].balancer.policy.get().zonal_affinity(), ZonalAffinity::StayWithinZone);
     assert_eq!(scenarios[0].clients.iter().next().unwrap().addresses.get(), 100);
     let workers = scenarios[0].groups.iter().next().unwrap().server.workers;
     assert!(matches!(workers, Workers::Limited(count) if count.get() == 4), "the last one wins");

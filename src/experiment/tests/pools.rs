@@ -4,9 +4,10 @@ use super::{POOLS, SMALL, changed, parse, scenario, targets};
 use crate::ids::{BackendId, ClientId, Id, PlaceId, ZoneId};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;
-use crate::lb::eligibility::Eligibility;
 use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::target_pool::TargetPoolPolicy;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::{SelectionHash, TableSize};
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
@@ -46,13 +47,13 @@ fn a_target_pool_and_its_backup() {
     );
     let settings = scenario.balancer;
     let failover_ratio = Some(Ratio::new(0.5).unwrap());
-    assert_eq!(settings.policy.eligibility, Eligibility::TargetPool { failover_ratio });
-    assert_eq!(settings.policy.zonal_affinity, ZonalAffinity::Disabled);
-    assert!(settings.policy.allow_global_access);
+    assert_eq!(settings.policy, AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio }));
+    assert_eq!(settings.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
     assert_eq!(settings.session_affinity, SessionAffinity::ClientIp);
     assert_eq!(settings.tracking, TrackingPolicy::new(Tracker::TargetPool));
     assert_eq!(settings.hash, SelectionHash::Maglev(TableSize::try_from(251).unwrap()));
-    assert!(!settings.weighted && settings.drop_portless_fragments && !settings.policy.drops_everything());
+    assert!(!settings.weighted && settings.drop_portless_fragments);
+    assert!(!settings.policy.get().drops_everything());
     let client = &scenario.clients[ClientId::from_index(0)];
     assert_eq!((client.origin, client.protocol), (TrafficOrigin::Internet, Protocol::Tcp));
     let place = PlaceId::from_index(2);
@@ -63,18 +64,18 @@ fn a_target_pool_and_its_backup() {
 
 #[test]
 fn tpf_1_a_backup_needs_a_pool_and_a_ratio() {
-    let eligibility = |old: &str, new: &str| {
+    let policy = |old: &str, new: &str| {
         let scenario = scenario(&POOLS.replace(old, new));
         let failovers =
             scenario.backends.iter().filter(|spec| spec.role == Role::Failover && spec.configured);
-        (scenario.balancer.policy.eligibility, failovers.count())
+        let count = failovers.count();
+        (scenario.balancer.policy, count)
     };
-    let off = Eligibility::TargetPool { failover_ratio: None };
-    assert_eq!(eligibility("failover_ratio = 0.5\n", ""), (off, 2), "the pool stands by in vain");
+    let with = |failover_ratio| AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio });
+    assert_eq!(policy("failover_ratio = 0.5\n", ""), (with(None), 2), "the pool stands by in vain");
     let both = "failover_ratio = 0.5\nbackup_pool = \"spare\"\n";
-    assert_eq!(eligibility(both, ""), (off, 0));
-    let zero = Eligibility::TargetPool { failover_ratio: Some(Ratio::ZERO) };
-    assert_eq!(eligibility("failover_ratio = 0.5", "failover_ratio = 0.0"), (zero, 2));
+    assert_eq!(policy(both, ""), (with(None), 0));
+    assert_eq!(policy("failover_ratio = 0.5", "failover_ratio = 0.0"), (with(Some(Ratio::ZERO)), 2));
 }
 
 #[test]
@@ -142,7 +143,8 @@ fn an_external_backend_service() {
     assert_eq!((settings.tracking, settings.weighted), (tracking, true));
     assert_eq!(settings.hash, SelectionHash::Maglev(TableSize::try_from(251).unwrap()));
     assert_eq!(settings.session_affinity, SessionAffinity::ClientIpProto);
-    assert!(settings.policy.allow_global_access, "an external load balancer is reached from everywhere");
+    let AnyPolicy::BackendService(policy) = settings.policy else { panic!("a backend service") };
+    assert!(policy.is_external, "it is reached from everywhere");
     let weights: Vec<WeightState> = scenario.groups.iter().map(|group| group.weight).collect();
     assert_eq!(weights, [WeightState::Valid(3.0), WeightState::Missing]);
     let protocols: Vec<_> =
@@ -173,7 +175,7 @@ fn every_setting_of_an_internal_backend_service() {
     };
     assert_eq!(settings.tracking, tracking);
     assert_eq!(settings.draining_timeout, SimDuration::from_secs(3600));
-    assert!(settings.policy.drops_everything(), "inspected, and zonal affinity is on");
+    assert!(settings.policy.get().drops_everything(), "inspected, and zonal affinity is on");
     assert!(settings.weighted && settings.hash == SelectionHash::Rendezvous);
     let consumer = &scenario.clients[ClientId::from_index(1)];
     assert_eq!((consumer.origin, consumer.protocol), (TrafficOrigin::PrivateServiceConnect, Protocol::Gre));
@@ -183,7 +185,7 @@ fn every_setting_of_an_internal_backend_service() {
     assert_eq!(rtt(consumer.place), rtt(PlaceId::from_index(0)), "as from another zone");
     let disabled = text.replace("\"SPILL_CROSS_ZONE\"", "\"DISABLED\"");
     let off = parse(&disabled).unwrap();
-    assert!(!off.scenario(&off.cells()[0]).balancer.policy.drops_everything());
+    assert!(!off.scenario(&off.cells()[0]).balancer.policy.get().drops_everything());
 }
 
 #[test]

@@ -3,12 +3,16 @@
 use proptest::prelude::*;
 
 use super::rows;
-use crate::ids::{BackendId, Id, IdVec, ZoneId};
-use crate::lb::backend::{Backend, BackendSet, Role, Roster};
-use crate::lb::eligibility::{Eligibility, EligibleKind, FailoverPolicy, original_eligible};
-use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
+use crate::ids::{BackendId, Id, IdVec, SetId, ZoneId};
+use crate::lb::backend::{Member, Role};
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::{BackendServicePolicy, FailoverPolicy, OriginalEligible};
+use crate::lb::policy::{PlacementOutcome, PolicyState, PolicyStep, TrafficOrigin};
 use crate::lb::ratio::Ratio;
-use crate::lb::zonal_affinity::{Decision, Policy, SpecVersion, ZonalAffinity, decide};
+use crate::lb::roster::Roster;
+use crate::lb::sets::Choice;
+use crate::lb::zonal_affinity::{SpecVersion, ZonalAffinity};
+use crate::time::SimTime;
 
 const ZONES: [char; 4] = ['a', 'b', 'c', 'd'];
 
@@ -81,32 +85,68 @@ F19 | a1+ a2+ b1- | c1+ c2+ d1+ | 0.75 | n | STAY | - | C | HF | {c1 c2 d1} | {c
 
 /// A roster of the backends that two cells list, with the health that they show.
 fn roster(primaries: &str, failovers: &str) -> Roster {
-    let mut backends = IdVec::default();
-    let mut healthy = Vec::new();
+    let mut members: IdVec<BackendId, Member> = IdVec::default();
     for (cell, role) in [(primaries, Role::Primary), (failovers, Role::Failover)] {
         for text in cell.split_whitespace() {
             let (name, health) = text.split_at(text.len() - 1);
             let zone = ZONES.iter().position(|zone| name.starts_with(*zone)).expect("a zone's letter");
-            let id = backends.push(Backend { name: name.to_owned(), zone: ZoneId::from_index(zone), role });
-            healthy.extend((health == "+").then_some(id));
+            let (name, zone, healthy) = (name.to_owned(), ZoneId::from_index(zone), health == "+");
+            members.push(Member { name, zone, role, configured: true, healthy });
         }
     }
-    Roster::new(ZONES.len(), backends, |id| healthy.contains(&id))
+    AnyPolicy::default().roster(ZONES.len(), members)
 }
 
-fn shown(roster: &Roster, set: Option<BackendSet>) -> String {
+/// A decision with the sets that its steps lead to.
+struct Decided {
+    kind: &'static str,
+    eligible: Option<SetId>,
+    test: Option<SetId>,
+    matched: Option<SetId>,
+    intersection: Option<SetId>,
+    modified: Option<SetId>,
+    outcome: PlacementOutcome,
+}
+
+/// The set that a step leads to; absent if it is not taken, or leads nowhere.
+fn set(step: &PolicyStep) -> Option<SetId> {
+    match step.to {
+        Some(Choice::One(set)) => Some(set),
+        None | Some(Choice::Nothing) => None,
+        Some(Choice::Split(_)) => panic!("a backend service splits nothing"),
+    }
+}
+
+fn decide(roster: &Roster, policy: &BackendServicePolicy, origin: TrafficOrigin) -> Decided {
+    let state = PolicyState { now: SimTime::ZERO, roster };
+    let (placement, steps) = AnyPolicy::BackendService(*policy).explain(state, origin);
+    assert_eq!(placement, AnyPolicy::BackendService(*policy).decide(state, origin));
+    let [eligible, test, matched, intersection, modified] = &steps[..] else { panic!("{steps:?}") };
+    assert_eq!(modified.to, Some(placement.choice));
+    Decided {
+        kind: eligible.kind.expect("there are kinds of them"),
+        eligible: set(eligible),
+        test: set(test),
+        matched: set(matched),
+        intersection: set(intersection),
+        modified: set(modified),
+        outcome: placement.outcome,
+    }
+}
+
+fn shown(roster: &Roster, set: Option<SetId>) -> String {
     let names: Vec<&str> =
         set.iter().flat_map(|set| roster.members(*set)).map(|id| roster.name(id)).collect();
     format!("{{{}}}", names.join(" "))
 }
 
-fn kind_code(kind: EligibleKind) -> &'static str {
+fn kind_code(kind: &str) -> &'static str {
     match kind {
-        EligibleKind::HealthyPrimary => "HP",
-        EligibleKind::HealthyFailover => "HF",
-        EligibleKind::UnhealthyPrimary => "UP",
-        EligibleKind::None => "EMPTY",
-        other => panic!("{other:?} is of a target pool"),
+        "healthy_primary" => "HP",
+        "healthy_failover" => "HF",
+        "unhealthy_primary" => "UP",
+        "none" => "EMPTY",
+        _ => panic!("{kind} is no kind"),
     }
 }
 
@@ -124,9 +164,12 @@ fn e1_to_e15_original_eligible_backends() {
     for row in rows(ORIGINAL_ELIGIBLE) {
         let [id, primaries, failovers, ratio, drop, kind, expected] = row[..] else { panic!("{row:?}") };
         let roster = roster(primaries, failovers);
-        let found = original_eligible(&roster, &failover_policy(ratio, drop));
-        assert_eq!(kind_code(found), kind, "{id}");
-        assert_eq!(shown(&roster, found.set()), expected, "{id}");
+        let failover = failover_policy(ratio, drop);
+        let policy = BackendServicePolicy { failover, ..BackendServicePolicy::default() };
+        let found = decide(&roster, &policy, origin("A"));
+        assert_eq!(kind_code(found.kind), kind, "{id}");
+        assert_eq!(kind_code(OriginalEligible::of(&roster, &failover).name()), kind, "{id}");
+        assert_eq!(shown(&roster, found.eligible), expected, "{id}");
         count += 1;
     }
     assert_eq!(count, 15);
@@ -176,26 +219,25 @@ fn z1_to_z24_and_f1_to_f19_modified_eligible_backends() {
             panic!("{row:?}")
         };
         let roster = roster(primaries, failovers);
-        let policy = Policy {
-            eligibility: Eligibility::BackendService(failover_policy(failover_ratio, drop)),
+        let policy = BackendServicePolicy {
+            failover: failover_policy(failover_ratio, drop),
             zonal_affinity: affinity(option, ratio),
             allow_global_access: true,
-            spec_version: SpecVersion::Ga2026,
-            inspected: false,
+            ..BackendServicePolicy::default()
         };
         let decision = decide(&roster, &policy, origin(client));
         assert_eq!(kind_code(decision.kind), kind, "{id}");
-        assert_eq!(shown(&roster, decision.kind.set()), a, "{id}");
+        assert_eq!(shown(&roster, decision.eligible), a, "{id}");
         assert_eq!(shown(&roster, decision.modified), m, "{id}");
-        match decision.zonal_match {
-            Some(zonal_match) => {
-                assert_eq!(shown(&roster, Some(zonal_match.matched)), c, "{id}");
-                assert_eq!(shown(&roster, Some(zonal_match.intersection)), i, "{id}");
-            }
-            // Without a match the set is empty where one was sought, and absent elsewhere.
-            None => assert_eq!((if decision.test.is_some() { "{}" } else { "n/a" }, "n/a"), (c, i), "{id}"),
-        }
-        let old = Policy { spec_version: SpecVersion::Preview2025, ..policy };
+        // Without a match the matched set is empty where one was sought, and absent elsewhere.
+        let shown_if = |set: Option<SetId>| set.map_or("n/a".to_owned(), |set| shown(&roster, Some(set)));
+        assert_eq!(
+            (shown_if(decision.matched), shown_if(decision.intersection)),
+            (c.into(), i.into()),
+            "{id}"
+        );
+        assert_eq!(decision.test.is_some(), decision.matched.is_some(), "{id}");
+        let old = BackendServicePolicy { spec_version: SpecVersion::Preview2025, ..policy };
         assert_eq!(shown(&roster, decide(&roster, &old, origin(client)).modified), preview, "{id}");
         count += 1;
     }
@@ -214,7 +256,10 @@ fn every_row_of_the_three_zonal_tables() {
     for (option, ratio, empty_gives_zone) in
         [("STAY", "-", true), ("SPILL", "0", false), ("SPILL", half, false), ("SPILL", "1", false)]
     {
-        let policy = Policy { zonal_affinity: affinity(option, ratio), ..Policy::default() };
+        let policy = BackendServicePolicy {
+            zonal_affinity: affinity(option, ratio),
+            ..BackendServicePolicy::default()
+        };
         let modified = |primaries: &str, failovers: &str, client: &str| {
             let roster = roster(primaries, failovers);
             let decision = decide(&roster, &policy, origin(client));
@@ -252,21 +297,24 @@ fn every_row_of_the_three_zonal_tables() {
 /// The page's example of a match: primaries in zones a and b, failovers in c and d, a client in zone a.
 #[test]
 fn the_pages_example_of_a_zonal_match() {
-    let policy = Policy { zonal_affinity: ZonalAffinity::StayWithinZone, ..Policy::default() };
+    let policy = BackendServicePolicy {
+        zonal_affinity: ZonalAffinity::StayWithinZone,
+        ..BackendServicePolicy::default()
+    };
     let scenario_1 = decide(&roster("a1+ b1+", "c1+ d1+"), &policy, origin("A"));
-    assert!(scenario_1.zonal_match.is_some());
+    assert!(scenario_1.intersection.is_some());
     let scenario_2 = decide(&roster("a1- b1-", "c1+ d1+"), &policy, origin("A"));
-    assert_eq!(
-        (scenario_2.kind, scenario_2.outcome),
-        (EligibleKind::HealthyFailover, PlacementOutcome::NoZonalMatch)
-    );
-    assert!(scenario_2.zonal_match.is_none());
+    assert_eq!((scenario_2.kind, scenario_2.outcome), ("healthy_failover", PlacementOutcome::NoZonalMatch));
+    assert!(scenario_2.intersection.is_none());
 }
 
 #[test]
 fn zon_4_vms_of_other_regions_need_global_access() {
     let roster = roster("a1+ b1+", "");
-    let mut policy = Policy { zonal_affinity: ZonalAffinity::StayWithinZone, ..Policy::default() };
+    let mut policy = BackendServicePolicy {
+        zonal_affinity: ZonalAffinity::StayWithinZone,
+        ..BackendServicePolicy::default()
+    };
     assert_eq!(decide(&roster, &policy, TrafficOrigin::OtherRegion).outcome, PlacementOutcome::Dropped);
     assert_eq!(decide(&roster, &policy, TrafficOrigin::OtherRegion).modified, None);
     policy.allow_global_access = true;
@@ -279,16 +327,16 @@ fn zon_4_vms_of_other_regions_need_global_access() {
 #[test]
 fn elig_9_no_primaries_and_no_backends() {
     let policy = FailoverPolicy::default();
-    assert_eq!(original_eligible(&roster("", "c1+"), &policy), EligibleKind::HealthyFailover);
-    assert_eq!(original_eligible(&roster("", "c1-"), &policy), EligibleKind::None);
-    assert_eq!(original_eligible(&roster("", ""), &policy), EligibleKind::None);
+    assert_eq!(OriginalEligible::of(&roster("", "c1+"), &policy), OriginalEligible::HealthyFailover);
+    assert_eq!(OriginalEligible::of(&roster("", "c1-"), &policy), OriginalEligible::None);
+    assert_eq!(OriginalEligible::of(&roster("", ""), &policy), OriginalEligible::None);
 }
 
 #[test]
 fn elig_10_dropping_needs_failover_backends() {
     let policy = FailoverPolicy { drop_traffic_if_unhealthy: true, ..FailoverPolicy::default() };
-    assert_eq!(original_eligible(&roster("a1- b1-", ""), &policy), EligibleKind::UnhealthyPrimary);
-    assert_eq!(original_eligible(&roster("a1- b1-", "c1-"), &policy), EligibleKind::None);
+    assert_eq!(OriginalEligible::of(&roster("a1- b1-", ""), &policy), OriginalEligible::UnhealthyPrimary);
+    assert_eq!(OriginalEligible::of(&roster("a1- b1-", "c1-"), &policy), OriginalEligible::None);
 }
 
 /// A random service: backends with zone, role and health; policy with ratios in thousandths.
@@ -331,37 +379,33 @@ fn cases() -> impl Strategy<Value = Case> {
 
 impl Case {
     fn roster(&self) -> Roster {
-        let backends: IdVec<BackendId, Backend> = self
-            .backends
-            .iter()
-            .enumerate()
-            .map(|(index, (zone, role, _))| Backend {
-                name: format!("b{index}"),
-                zone: ZoneId::from_index(*zone),
-                role: *role,
-            })
-            .collect();
-        Roster::new(4, backends, |id| self.backends[id.index()].2)
+        let members = self.backends.iter().enumerate().map(|(index, (zone, role, healthy))| Member {
+            name: format!("b{index}"),
+            zone: ZoneId::from_index(*zone),
+            role: *role,
+            configured: true,
+            healthy: *healthy,
+        });
+        AnyPolicy::default().roster(4, members.collect())
     }
 
-    fn policy(&self, option: usize, spill_thousandths: usize) -> Policy {
+    fn policy(&self, option: usize, spill_thousandths: usize) -> BackendServicePolicy {
         let ratio = |thousandths: usize| Ratio::new(format!("0.{thousandths:03}").parse().unwrap());
         let ratio =
             |thousandths| if thousandths == 1000 { Ratio::new(1.0) } else { ratio(thousandths) }.unwrap();
-        Policy {
-            eligibility: Eligibility::BackendService(FailoverPolicy {
+        BackendServicePolicy {
+            failover: FailoverPolicy {
                 failover_ratio: ratio(self.failover_thousandths),
                 drop_traffic_if_unhealthy: self.drop,
                 ..FailoverPolicy::default()
-            }),
+            },
             zonal_affinity: match option {
                 0 => ZonalAffinity::Disabled,
                 1 => ZonalAffinity::StayWithinZone,
                 _ => ZonalAffinity::SpillCrossZone(ratio(spill_thousandths)),
             },
             allow_global_access: self.global_access,
-            spec_version: SpecVersion::Ga2026,
-            inspected: false,
+            ..BackendServicePolicy::default()
         }
     }
 
@@ -373,7 +417,7 @@ impl Case {
         }
     }
 
-    fn decide(&self, option: usize, spill_thousandths: usize) -> (Roster, Decision) {
+    fn decide(&self, option: usize, spill_thousandths: usize) -> (Roster, Decided) {
         let roster = self.roster();
         let decision = decide(&roster, &self.policy(option, spill_thousandths), self.origin());
         (roster, decision)
@@ -445,12 +489,12 @@ proptest! {
     #[test]
     fn invariants_of_the_modified_set(case in cases(), other in thousandths()) {
         let (roster, decision) = case.decide(case.option, case.spill_thousandths);
-        let list = |set: Option<BackendSet>| -> Vec<BackendId> {
+        let list = |set: Option<SetId>| -> Vec<BackendId> {
             set.iter().flat_map(|set| roster.members(*set)).collect()
         };
         let modified = list(decision.modified);
-        let eligible = list(decision.kind.set());
-        let matched = decision.zonal_match.map(|zonal_match| list(Some(zonal_match.matched)));
+        let eligible = list(decision.eligible);
+        let matched = decision.intersection.and(decision.matched).map(|matched| list(Some(matched)));
         if decision.outcome != PlacementOutcome::Dropped {
             prop_assert!(eligible.is_empty() || !modified.is_empty());
         }
@@ -461,13 +505,13 @@ proptest! {
         }
         if case.option == 2 {
             prop_assert!(modified.iter().all(|id| eligible.contains(id)));
-            if decision.kind != EligibleKind::UnhealthyPrimary {
+            if decision.kind != "unhealthy_primary" {
                 prop_assert!(modified.iter().all(|id| roster.is_healthy(*id)));
             }
             let wider = case.spill_thousandths.max(other);
             let narrower = list(case.decide(2, case.spill_thousandths.min(other)).1.modified);
             let wide = list(case.decide(2, wider).1.modified);
-            let shares_some = decision.zonal_match.is_some_and(|zonal_match| zonal_match.eligible_count > 0);
+            let shares_some = decision.intersection.is_some_and(|set| roster.size(set) > 0);
             prop_assert!(!shares_some || narrower.iter().all(|id| wide.contains(id)));
         }
     }
@@ -510,10 +554,12 @@ fn d1_to_d21_the_decision_table() {
             panic!("{row:?}")
         };
         let roster = roster(primaries, failovers);
-        let policy = Policy { zonal_affinity: affinity(option, ratio), ..Policy::default() };
+        let policy = BackendServicePolicy {
+            zonal_affinity: affinity(option, ratio),
+            ..BackendServicePolicy::default()
+        };
         let decision = decide(&roster, &policy, origin(client));
-        let expected =
-            if expected == "A" { shown(&roster, decision.kind.set()) } else { expected.to_owned() };
+        let expected = if expected == "A" { shown(&roster, decision.eligible) } else { expected.to_owned() };
         assert_eq!(shown(&roster, decision.modified), expected, "{id}");
         let members: Vec<BackendId> = decision.modified.iter().flat_map(|set| roster.members(*set)).collect();
         match health {

@@ -4,10 +4,13 @@ use proptest::prelude::*;
 
 use super::rows;
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
-use crate::lb::backend::{Backend, Role, Roster};
-use crate::lb::eligibility::EligibleKind;
+use crate::lb::backend::{Member, Role};
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::target_pool::TargetPoolPolicy;
+use crate::lb::policy::{Placement, PlacementOutcome, PolicyState, TrafficOrigin};
 use crate::lb::ratio::Ratio;
-use crate::lb::target_pool::eligible_instances;
+use crate::lb::roster::Roster;
+use crate::time::SimTime;
 
 /// Columns: id | target pool | backup pool | failover ratio | health check on target / backup | destination | expected.
 const TARGET_POOLS: &str = "
@@ -34,27 +37,34 @@ P19 | t1+ t2- t3- t4- t5- t6- t7- t8- t9- t0- | b1+ | 0.1 | yes / yes | T | {t1}
 
 /// A roster of two pools, and how it is. An instance of a pool without a health check counts as healthy.
 fn roster(target: &str, backup: &str, checked: [bool; 2]) -> Roster {
-    let mut instances = IdVec::default();
-    let mut healthy = Vec::new();
+    let mut members: IdVec<BackendId, Member> = IdVec::default();
     for (cell, role, checked) in [(target, Role::Primary, checked[0]), (backup, Role::Failover, checked[1])] {
         for text in cell.split_whitespace().filter(|text| text.ends_with(['+', '-'])) {
             let (name, health) = text.split_at(text.len() - 1);
-            let id = instances.push(Backend { name: name.to_owned(), zone: ZoneId::from_index(0), role });
-            healthy.extend((health == "+" || !checked).then_some(id));
+            let (name, zone, healthy) = (name.to_owned(), ZoneId::from_index(0), health == "+" || !checked);
+            members.push(Member { name, zone, role, configured: true, healthy });
         }
     }
-    Roster::new(1, instances, |id| healthy.contains(&id))
+    AnyPolicy::TargetPool(TargetPoolPolicy::default()).roster(1, members)
 }
 
-fn destination(kind: EligibleKind) -> &'static str {
-    match kind {
-        EligibleKind::HealthyTarget => "T",
-        EligibleKind::HealthyBackup => "B",
-        EligibleKind::UnhealthyTarget => "T-last",
-        EligibleKind::UnhealthyBackup => "B-last",
-        EligibleKind::None => "DROP",
-        other => panic!("{other:?} is of a backend service"),
-    }
+/// Where new connections go, and the kind of set that `explain` shows.
+fn decide(roster: &Roster, failover_ratio: Option<Ratio>) -> (Placement, &'static str) {
+    let state = PolicyState { now: SimTime::ZERO, roster };
+    let policy = AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio });
+    let (placement, steps) = policy.explain(state, TrafficOrigin::Internet);
+    let [step] = &steps[..] else { panic!("{steps:?}") };
+    assert_eq!(step.to.as_ref(), Some(&placement.choice));
+    let (destination, outcome, role) = match step.kind {
+        Some("healthy_target") => ("T", PlacementOutcome::TargetPool, Some(Role::Primary)),
+        Some("healthy_backup") => ("B", PlacementOutcome::BackupPool, Some(Role::Failover)),
+        Some("unhealthy_target") => ("T-last", PlacementOutcome::LastResort, Some(Role::Primary)),
+        Some("unhealthy_backup") => ("B-last", PlacementOutcome::LastResort, Some(Role::Failover)),
+        Some("none") => ("DROP", PlacementOutcome::Dropped, None),
+        other => panic!("{other:?} is no kind"),
+    };
+    assert_eq!((placement.outcome, placement.serving), (outcome, role));
+    (placement, destination)
 }
 
 #[test]
@@ -69,10 +79,11 @@ fn p1_to_p19_target_pools() {
         // The backup behaviour needs both a backup pool and a ratio.
         let ratio =
             (ratio != "unset" && backup != "not set").then(|| Ratio::new(ratio.parse().unwrap()).unwrap());
-        let kind = eligible_instances(&roster, ratio);
-        assert_eq!(destination(kind), expected_destination, "{id}");
+        let (placement, destination) = decide(&roster, ratio);
+        assert_eq!(destination, expected_destination, "{id}");
+        let sets = placement.choice.shares();
         let names: Vec<&str> =
-            kind.set().iter().flat_map(|set| roster.members(*set)).map(|id| roster.name(id)).collect();
+            sets.iter().flat_map(|(set, _)| roster.members(*set)).map(|id| roster.name(id)).collect();
         assert_eq!(format!("{{{}}}", names.join(" ")), expected, "{id}");
         count += 1;
     }
@@ -115,7 +126,7 @@ fn b1_to_b15_the_failover_table() {
         };
         let roster = roster(&pool(target, "t"), &pool(backup, "b"), [true; 2]);
         let ratio = (on == "on").then(|| Ratio::new(ratio.parse().unwrap()).unwrap());
-        assert_eq!(destination(eligible_instances(&roster, ratio)), expected, "{id}");
+        assert_eq!(decide(&roster, ratio).1, expected, "{id}");
     }
 }
 
@@ -132,15 +143,15 @@ proptest! {
             0_usize..=1000,
         ]),
     ) {
-        let instances: IdVec<BackendId, Backend> = (0..target.len() + backup.len())
-            .map(|index| Backend {
-                name: format!("i{index}"),
-                zone: ZoneId::from_index(0),
-                role: if index < target.len() { Role::Primary } else { Role::Failover },
-            })
-            .collect();
-        let health: Vec<bool> = target.iter().chain(&backup).copied().collect();
-        let roster = Roster::new(1, instances, |id| health[id.index()]);
+        let health = target.iter().chain(&backup).copied().enumerate();
+        let members = health.map(|(index, healthy)| Member {
+            name: format!("i{index}"),
+            zone: ZoneId::from_index(0),
+            role: if index < target.len() { Role::Primary } else { Role::Failover },
+            configured: true,
+            healthy,
+        });
+        let roster = AnyPolicy::TargetPool(TargetPoolPolicy::default()).roster(1, members.collect());
         let ratio = thousandths.map(|thousandths| {
             Ratio::new(format!("{}.{:03}", thousandths / 1000, thousandths % 1000).parse().unwrap()).unwrap()
         });
@@ -158,6 +169,6 @@ proptest! {
             Some(_) if !backup.is_empty() => "B-last",
             Some(_) => "DROP",
         };
-        prop_assert_eq!(destination(eligible_instances(&roster, ratio)), expected);
+        prop_assert_eq!(decide(&roster, ratio).1, expected);
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::affinity::SessionAffinity;
-use crate::lb::backend::{Backend, Member, Role};
-use crate::lb::eligibility::{Eligibility, FailoverPolicy};
+use crate::lb::backend::{Member, Role};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
 use crate::lb::policy::TrafficOrigin;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::{BackendServicePolicy, FailoverPolicy};
+use crate::lb::policy::target_pool::TargetPoolPolicy;
 use crate::lb::ratio::Ratio;
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
-use crate::lb::zonal_affinity::{Policy, ZonalAffinity};
+use crate::lb::zonal_affinity::ZonalAffinity;
 use crate::lb::{LoadBalancer, Settings, Verdict};
 use crate::time::{SimDuration, SimTime};
 
@@ -33,8 +35,8 @@ impl World {
             .map(|index| {
                 let role = if index < PRIMARIES { Role::Primary } else { Role::Failover };
                 let zone = ZoneId::from_index(index % 2);
-                let backend = Backend { name: format!("vm-{index}"), zone, role };
-                Member { backend, configured: role == Role::Primary || failovers, healthy: true }
+                let configured = role == Role::Primary || failovers;
+                Member { name: format!("vm-{index}"), zone, role, configured, healthy: true }
             })
             .collect();
         Self { balancer: LoadBalancer::new(settings, 2, members), protocol, client: 1 }
@@ -73,8 +75,12 @@ impl World {
     }
 
     fn role(&self, backend: BackendId) -> Role {
-        self.balancer.roster().member(backend).backend.role
+        self.balancer.roster().member(backend).role
     }
+}
+
+fn service(policy: BackendServicePolicy) -> AnyPolicy {
+    AnyPolicy::BackendService(policy)
 }
 
 fn tcp() -> World {
@@ -162,7 +168,7 @@ fn t9_and_t10_idle_timeouts() {
         [(Settings::default(), 699.999, 700.0), (external, 159.999, 160.0)]
     {
         for (seconds, hit) in [(last_hit, true), (first_miss, false)] {
-            let mut world = World::new(Protocol::Tcp, settings, false);
+            let mut world = World::new(Protocol::Tcp, settings.clone(), false);
             let x = world.syn(0.0, 1);
             for second in (50..=100).step_by(50) {
                 assert_eq!(world.data(f64::from(second), 1), x);
@@ -178,17 +184,16 @@ fn t9_and_t10_idle_timeouts() {
 fn t11_zonal_affinity_moves_no_entry() {
     // A client of zone a whose connection is on a backend of zone b.
     let mut world = tcp();
-    let on_b = |world: &World, backend| {
-        world.balancer.roster().member(backend).backend.zone == ZoneId::from_index(1)
-    };
+    let on_b = |world: &World, backend| world.balancer.roster().member(backend).zone == ZoneId::from_index(1);
     let port = (1..100).find(|port| {
         let backend = world.syn(0.0, *port);
         on_b(&world, backend)
     });
     let port = port.expect("half of the ports lead to zone b");
     let x = world.data(1.0, port);
-    let mut settings = *world.balancer.settings();
-    settings.policy.zonal_affinity = ZonalAffinity::StayWithinZone;
+    let zonal_affinity = ZonalAffinity::StayWithinZone;
+    let policy = service(BackendServicePolicy { zonal_affinity, ..BackendServicePolicy::default() });
+    let settings = Settings { policy, ..world.balancer.settings().clone() };
     world.balancer.configure(at(5.0), settings);
     assert_eq!(world.data(6.0, port), x);
     let then = world.syn(7.0, port);
@@ -222,9 +227,11 @@ fn failed_over(disable_drain: bool, failover_drain: u64) -> (World, BackendId) {
         disable_connection_drain_on_failover: disable_drain,
         ..FailoverPolicy::default()
     };
-    let mut settings =
-        Settings { failover_drain: SimDuration::from_secs(failover_drain), ..Settings::default() };
-    settings.policy.eligibility = Eligibility::BackendService(policy);
+    let settings = Settings {
+        policy: service(BackendServicePolicy { failover: policy, ..BackendServicePolicy::default() }),
+        failover_drain: SimDuration::from_secs(failover_drain),
+        ..Settings::default()
+    };
     let mut world = World::new(Protocol::Tcp, settings, true);
     let x = world.syn(0.0, 1);
     assert_eq!(world.role(x), Role::Primary);
@@ -278,8 +285,8 @@ fn t16_nothing_moves_when_all_are_unhealthy() {
 #[test]
 fn tpa_5_an_unhealthy_instance_loses_its_entries_at_once() {
     let tracking = TrackingPolicy::new(Tracker::TargetPool);
-    let mut settings = Settings { tracking, ..Settings::default() };
-    settings.policy.eligibility = Eligibility::TargetPool { failover_ratio: None };
+    let policy = AnyPolicy::TargetPool(TargetPoolPolicy::default());
+    let settings = Settings { policy, tracking, ..Settings::default() };
     let mut world = World::new(Protocol::Tcp, settings, false);
     let x = world.syn(0.0, 1);
     world.down(1.0, x);
@@ -298,13 +305,13 @@ fn tpa_2_later_fragments_without_affinity_are_dropped() {
         (SessionAffinity::ClientIp, false, false),
         (SessionAffinity::ClientIpProto, false, false),
     ] {
-        let mut settings = Settings {
+        let settings = Settings {
+            policy: AnyPolicy::TargetPool(TargetPoolPolicy::default()),
             tracking: TrackingPolicy::new(Tracker::TargetPool),
             session_affinity: affinity,
             drop_portless_fragments: !forward,
             ..Settings::default()
         };
-        settings.policy.eligibility = Eligibility::TargetPool { failover_ratio: None };
         let mut world = World::new(Protocol::Udp, settings, false);
         assert_ne!(world.send(0.0, 1, PacketKind::FirstFragment), Verdict::Dropped);
         assert_eq!(
@@ -318,7 +325,11 @@ fn tpa_2_later_fragments_without_affinity_are_dropped() {
 #[test]
 fn zon_2_network_security_integration_drops_every_packet() {
     let inspected = |zonal_affinity| Settings {
-        policy: Policy { inspected: true, zonal_affinity, ..Policy::default() },
+        policy: service(BackendServicePolicy {
+            inspected: true,
+            zonal_affinity,
+            ..BackendServicePolicy::default()
+        }),
         ..Settings::default()
     };
     let mut world = World::new(Protocol::Tcp, inspected(ZonalAffinity::Disabled), false);

@@ -6,10 +6,11 @@ use proptest::prelude::*;
 
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::affinity::{Fields, SessionAffinity};
-use crate::lb::backend::{Backend, Member, Role};
-use crate::lb::eligibility::{Eligibility, FailoverPolicy};
+use crate::lb::backend::{Member, Role};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketClass, PacketKind, Protocol};
 use crate::lb::policy::TrafficOrigin;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::{BackendServicePolicy, FailoverPolicy};
 use crate::lb::ratio::Ratio;
 use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
 use crate::lb::zonal_affinity::ZonalAffinity;
@@ -121,7 +122,7 @@ impl Model {
 
     /// A load balancer without any past, for what a new connection would get.
     fn fresh(&self) -> LoadBalancer {
-        LoadBalancer::new(self.settings, 2, self.members.clone())
+        LoadBalancer::new(self.settings.clone(), 2, self.members.clone())
     }
 
     fn select(&self, packet: &Packet) -> Option<BackendId> {
@@ -142,7 +143,7 @@ impl Model {
             let (serving, members) = (self.serving, &self.members);
             self.entries.retain(|_, entry| {
                 let member = &members[entry.backend];
-                !member.configured || Some(member.backend.role) == serving
+                !member.configured || Some(member.role) == serving
             });
             self.failover_deadline = None;
         }
@@ -180,7 +181,7 @@ impl Model {
 
     /// Notices a change of the serving role.
     fn changed(&mut self, now: SimTime) {
-        let serving = self.fresh().decision(TrafficOrigin::Hybrid).kind.role();
+        let serving = self.fresh().serving;
         if serving.is_some() && serving != self.serving {
             if self.serving.is_some() {
                 self.failover_deadline = Some(now + self.settings.failover_drain);
@@ -192,32 +193,39 @@ impl Model {
 }
 
 fn settings() -> Settings {
-    let mut settings = Settings {
+    let failover = FailoverPolicy { failover_ratio: Ratio::new(0.5).unwrap(), ..FailoverPolicy::default() };
+    Settings {
+        policy: AnyPolicy::BackendService(BackendServicePolicy {
+            failover,
+            ..BackendServicePolicy::default()
+        }),
         tracking: TrackingPolicy::new(Tracker::Internal),
         draining_timeout: SimDuration::from_secs(60),
         failover_drain: SimDuration::from_secs(120),
         ..Settings::default()
-    };
-    let policy = FailoverPolicy { failover_ratio: Ratio::new(0.5).unwrap(), ..FailoverPolicy::default() };
-    settings.policy.eligibility = Eligibility::BackendService(policy);
-    settings
+    }
+}
+
+fn set_zonal_affinity(settings: &mut Settings, zonal_affinity: ZonalAffinity) {
+    let AnyPolicy::BackendService(policy) = &mut settings.policy else { panic!("a backend service") };
+    policy.zonal_affinity = zonal_affinity;
 }
 
 fn members() -> IdVec<BackendId, Member> {
     (0..BACKENDS)
         .map(|index| {
             let role = if index < 5 { Role::Primary } else { Role::Failover };
-            let backend = Backend { name: format!("vm-{index}"), zone: ZoneId::from_index(index % 2), role };
-            Member { backend, configured: true, healthy: true }
+            let zone = ZoneId::from_index(index % 2);
+            Member { name: format!("vm-{index}"), zone, role, configured: true, healthy: true }
         })
         .collect()
 }
 
 /// Applies a change of configuration to both.
 fn reconfigure(now: SimTime, balancer: &mut LoadBalancer, model: &mut Model, change: impl Fn(&mut Settings)) {
-    let before = model.settings;
+    let before = model.settings.clone();
     change(&mut model.settings);
-    balancer.configure(now, model.settings);
+    balancer.configure(now, model.settings.clone());
     let found_by = |settings: &Settings| (settings.session_affinity, settings.tracking.mode);
     if found_by(&before) != found_by(&model.settings) {
         model.entries.clear();
@@ -287,7 +295,7 @@ proptest! {
                     let backend = BackendId::from_index(backend);
                     let role = if primary { Role::Primary } else { Role::Failover };
                     balancer.set_role(now, backend, role);
-                    model.members[backend].backend.role = role;
+                    model.members[backend].role = role;
                     model.changed(now);
                 }
                 Step::Affinity(affinity) => {
@@ -300,7 +308,7 @@ proptest! {
                     reconfigure(now, &mut balancer, &mut model, |settings| settings.tracking.persistence = persistence);
                 }
                 Step::Zonal(zonal) => {
-                    reconfigure(now, &mut balancer, &mut model, |settings| settings.policy.zonal_affinity = zonal);
+                    reconfigure(now, &mut balancer, &mut model, |settings| set_zonal_affinity(settings, zonal));
                 }
             }
         }
@@ -334,14 +342,13 @@ proptest! {
                     balancer.add(now, BackendId::from_index(backend), true);
                 }
                 Step::Zonal(zonal) => {
-                    let mut settings = *balancer.settings();
-                    settings.policy.zonal_affinity = zonal;
+                    let mut settings = balancer.settings().clone();
+                    set_zonal_affinity(&mut settings, zonal);
                     balancer.configure(now, settings);
                 }
                 _ => {}
             }
-            let serving = balancer.decision(TrafficOrigin::Hybrid).kind.role();
-            prop_assume!(serving != Some(Role::Failover));
+            prop_assume!(balancer.placements[0].serving != Some(Role::Failover));
             let verdict = balancer.route(now, &packet(PacketKind::Data));
             prop_assert!(matches!(verdict, Verdict::Tracked { backend, .. } if backend == home), "{:?}", verdict);
         }

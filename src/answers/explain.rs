@@ -1,0 +1,274 @@
+//! What the policy of a load balancer does in one state of health, for each client group: every set on the way from
+//! configured backends to those that new connections go to, and why.
+//!
+//! The steps come from [`AnyPolicy::explain`](crate::lb::policy::any::AnyPolicy::explain), by which the engine decides too;
+//! nothing is decided here.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::experiment::{Cell, Experiment};
+use crate::ids::{BackendId, ClientId};
+use crate::lb::backend::Role;
+use crate::lb::policy::backend_service::{INTERSECTION, ZONAL_MATCH_TEST, ZONAL_MATCHED};
+use crate::lb::policy::{PlacementOutcome, PolicyState, PolicyStep, TrafficOrigin};
+use crate::lb::roster::Roster;
+use crate::lb::sets::Choice;
+use crate::results::observed::QuestionError;
+use crate::sim::scenario::{BackendSpec, ClientGroup, Scenario};
+use crate::time::SimTime;
+
+/// What is to be explained.
+#[derive(Clone, Copy, Debug)]
+pub struct ExplainRequest<'a> {
+    /// Backends and groups that are unhealthy, by name; all others are healthy.
+    pub down: &'a [String],
+    /// The only client group, if not all.
+    pub client: Option<&'a str>,
+    /// The only arm, if not all.
+    pub arm: Option<&'a str>,
+}
+
+/// Primaries and failovers apart; of a target pool, its own instances and those of its backup pool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ByRole {
+    /// Of the first role.
+    pub primary: Vec<String>,
+    /// Of the second.
+    pub failover: Vec<String>,
+}
+
+/// The backends that may serve at all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EligibleNames {
+    /// What they are.
+    pub kind: &'static str,
+    /// Who they are.
+    pub backends: Vec<String>,
+}
+
+/// A step of a policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedStep {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of set it leads to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// Where connections could go after it; absent if it is not taken.
+    pub backends: Option<Vec<String>>,
+    /// The parts of a split; none of anything else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub split: Vec<SplitPart>,
+    /// Why, with numbers.
+    pub because: String,
+}
+
+/// A set with its share of the connections.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SplitPart {
+    /// From 0 to 1.
+    pub share: f64,
+    /// Who is in the set.
+    pub backends: Vec<String>,
+}
+
+/// A policy that is not of the load balancer's own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedPolicy {
+    /// Its name.
+    pub name: &'static str,
+    /// Its steps.
+    pub steps: Vec<ExplainedStep>,
+}
+
+/// One client group in one cell. A set that is not computed is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the sets of the rules, and of the JSON's keys")]
+pub struct Explanation {
+    pub arm: String,
+    pub client: String,
+    pub client_zone: String,
+    pub compatible: bool,
+    pub configured: ByRole,
+    pub healthy: Vec<String>,
+    pub original_eligible: EligibleNames,
+    pub zonal_match_test: Option<Vec<String>>,
+    pub zonal_matched: Option<Vec<String>>,
+    pub intersection: Option<Vec<String>>,
+    pub healthy_share: Option<f64>,
+    pub spillover: &'static str,
+    pub spillover_ratio: Option<f64>,
+    pub modified_eligible: Vec<String>,
+    pub outcome: &'static str,
+    pub because: String,
+    /// A policy that has a name of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<ExplainedPolicy>,
+    /// The steps of any policy.
+    #[serde(skip)]
+    pub steps: Vec<ExplainedStep>,
+    /// What the configured backends of each role are called.
+    #[serde(skip)]
+    pub role_labels: [&'static str; 2],
+    /// The cell's other axis values, where its arm or the experiment sweeps any.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub axes: Map<String, Value>,
+}
+
+/// Explains what `request` asks for, cell by cell.
+///
+/// # Errors
+/// If it names something that there is not.
+pub fn explain(
+    experiment: &Experiment,
+    request: &ExplainRequest<'_>,
+) -> Result<Vec<Explanation>, QuestionError> {
+    let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
+    arms.dedup();
+    check_name("arm", request.arm, &arms)?;
+    check_down(experiment, request.down)?;
+    let mut explanations = Vec::new();
+    for cell in experiment.cells() {
+        if request.arm.is_some_and(|arm| arm != cell.arm) {
+            continue;
+        }
+        let scenario = experiment.scenario(cell);
+        let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
+        check_name("client", request.client, &clients)?;
+        let down = backends_called(&scenario, request.down);
+        for (client, group) in scenario.clients.pairs() {
+            if request.client.is_none_or(|name| name == group.name) {
+                let mut explanation = explain_client(&scenario, &down, client);
+                explanation.arm.clone_from(&cell.arm);
+                explanation.axes = axes(experiment, cell);
+                explanations.push(explanation);
+            }
+        }
+    }
+    Ok(explanations)
+}
+
+/// Explains where the connections of `client` go while `down` are unhealthy and all others are healthy.
+pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId) -> Explanation {
+    let group = &scenario.clients[client];
+    let policy = &scenario.balancer.policy;
+    let roster = &policy.roster(scenario.zones.len(), scenario.members(|backend| !down.contains(&backend)));
+    let (placement, steps) = policy.explain(PolicyState { now: SimTime::ZERO, roster }, group.origin);
+    let taken = |name| steps.iter().find(|step| step.name == name).and_then(|step| step.to.as_ref());
+    let names_of = |name| taken(name).map(|choice| names(roster, choice));
+    let own = own_backends(roster, group);
+    let (first, last) = (steps.first(), steps.last());
+    let named = |filter: &dyn Fn(Role, bool) -> bool| -> Vec<String> {
+        let configured = roster.all().iter().filter(|member| member.configured);
+        configured.filter(|member| filter(member.role, member.healthy)).map(|one| one.name.clone()).collect()
+    };
+    let zonal_affinity = policy.get().zonal_affinity();
+    let shown: Vec<ExplainedStep> = steps.iter().map(|step| explained(roster, step)).collect();
+    Explanation {
+        arm: String::new(),
+        client: group.name.clone(),
+        client_zone: scenario.places[group.place].name.clone(),
+        compatible: matches!(group.origin, TrafficOrigin::Zone(_)),
+        configured: ByRole {
+            primary: named(&|role, _| role == Role::Primary),
+            failover: named(&|role, _| role == Role::Failover),
+        },
+        healthy: named(&|_, healthy| healthy),
+        original_eligible: EligibleNames {
+            kind: first.and_then(|step| step.kind).unwrap_or("none"),
+            backends: first.and_then(|step| step.to.as_ref()).map_or(Vec::new(), |to| names(roster, to)),
+        },
+        zonal_match_test: names_of(ZONAL_MATCH_TEST),
+        zonal_matched: names_of(ZONAL_MATCHED),
+        intersection: names_of(INTERSECTION),
+        healthy_share: taken(INTERSECTION).zip(taken(ZONAL_MATCHED)).map(|(eligible, matched)| {
+            names(roster, eligible).len() as f64 / names(roster, matched).len() as f64
+        }),
+        spillover: zonal_affinity.spillover(),
+        spillover_ratio: zonal_affinity.spillover_ratio().map(f64::from),
+        outcome: own.as_ref().map_or(placement.outcome, |_| PlacementOutcome::OwnBackend).name(),
+        because: match own {
+            Some(_) => {
+                "a backend that sends to its own load balancer reaches itself, healthy or not".to_owned()
+            }
+            None => last.map_or(String::new(), |step| step.because.clone()),
+        },
+        modified_eligible: own.unwrap_or_else(|| names(roster, &placement.choice)),
+        policy: policy.get().name().map(|name| ExplainedPolicy { name, steps: shown.clone() }),
+        steps: shown,
+        role_labels: policy.get().role_labels(),
+        axes: Map::new(),
+    }
+}
+
+/// What a backend sends to its own load balancer never leaves it (ELIG-14).
+fn own_backends(roster: &Roster, group: &ClientGroup) -> Option<Vec<String>> {
+    let own = group.own_backends.iter().map(|id| roster.name(*id).to_owned());
+    (!group.own_backends.is_empty()).then(|| own.collect())
+}
+
+fn explained(roster: &Roster, step: &PolicyStep) -> ExplainedStep {
+    let parts = match &step.to {
+        Some(split @ Choice::Split(_)) => split.shares(),
+        None | Some(Choice::Nothing | Choice::One(_)) => Vec::new(),
+    };
+    let part = |(set, share)| SplitPart { share, backends: names(roster, &Choice::One(set)) };
+    ExplainedStep {
+        name: step.name,
+        kind: step.kind,
+        backends: step.to.as_ref().map(|to| names(roster, to)),
+        split: parts.into_iter().map(part).collect(),
+        because: step.because.clone(),
+    }
+}
+
+/// The backends that a choice leads to, in configuration order.
+fn names(roster: &Roster, choice: &Choice) -> Vec<String> {
+    let mut members: Vec<BackendId> =
+        choice.shares().iter().flat_map(|(set, _)| roster.members(*set)).collect();
+    members.sort_unstable();
+    members.dedup();
+    members.into_iter().map(|id| roster.name(id).to_owned()).collect()
+}
+
+/// The values of a cell's axes but for the ratio, which is a field of every explanation.
+fn axes(experiment: &Experiment, cell: &Cell) -> Map<String, Value> {
+    let values = experiment.axes().iter().zip(&cell.values);
+    let others = values.filter(|(axis, _)| axis.column != "spillover_ratio");
+    others.filter_map(|(axis, value)| Some((axis.column.clone(), value.as_ref()?.to_json()))).collect()
+}
+
+/// The backends that `names` name, each a backend or a group.
+fn backends_called(scenario: &Scenario, names: &[String]) -> Vec<BackendId> {
+    let is_named = |spec: &BackendSpec| {
+        names.iter().any(|name| spec.name == *name || scenario.groups[spec.group].name == *name)
+    };
+    scenario.backends.pairs().filter(|(_, spec)| is_named(spec)).map(|(id, _)| id).collect()
+}
+
+/// Checks that each of `names` names backends in some cell: arms may have different ones.
+fn check_down(experiment: &Experiment, names: &[String]) -> Result<(), QuestionError> {
+    let mut unknown_names: Vec<&String> = names.iter().collect();
+    for cell in experiment.cells() {
+        if unknown_names.is_empty() {
+            return Ok(());
+        }
+        let scenario = experiment.scenario(cell);
+        unknown_names.retain(|name| backends_called(&scenario, std::slice::from_ref(name)).is_empty());
+    }
+    let (Some(name), Some(cell)) = (unknown_names.first(), experiment.cells().first()) else {
+        return Ok(());
+    };
+    let scenario = experiment.scenario(cell);
+    Err(QuestionError::unknown("backend", name, scenario.backends.iter().map(|spec| spec.name.as_str())))
+}
+
+fn check_name(what: &str, name: Option<&str>, known: &[&str]) -> Result<(), QuestionError> {
+    match name {
+        Some(name) if !known.contains(&name) => {
+            Err(QuestionError::unknown(what, name, known.iter().copied()))
+        }
+        _ => Ok(()),
+    }
+}
