@@ -9,6 +9,7 @@ mod random_worlds;
 mod shares;
 mod snapshot;
 mod tidy;
+pub(crate) mod toy_policy;
 mod worlds;
 
 use crate::experiment::{Experiment, Overrides, Source};

@@ -6,6 +6,8 @@ use super::{Placement, PolicyState, PolicyStep, TrafficOrigin, Trail, ZonePolicy
 use crate::ids::{BackendId, IdVec};
 use crate::lb::backend::Member;
 use crate::lb::roster::Roster;
+#[cfg(test)]
+use crate::tests::toy_policy::ToyPolicy;
 use crate::time::SimTime;
 
 /// A policy.
@@ -15,6 +17,9 @@ pub enum AnyPolicy {
     BackendService(BackendServicePolicy),
     /// That of a target pool.
     TargetPool(TargetPoolPolicy),
+    /// One that a test brings along.
+    #[cfg(test)]
+    Toy(ToyPolicy),
 }
 
 impl Default for AnyPolicy {
@@ -29,6 +34,8 @@ impl AnyPolicy {
         match self {
             Self::BackendService(policy) => policy,
             Self::TargetPool(policy) => policy,
+            #[cfg(test)]
+            Self::Toy(policy) => policy,
         }
     }
 
@@ -36,6 +43,8 @@ impl AnyPolicy {
         match self {
             Self::BackendService(policy) => policy,
             Self::TargetPool(policy) => policy,
+            #[cfg(test)]
+            Self::Toy(policy) => policy,
         }
     }
 
