@@ -4,7 +4,6 @@
 //! [`merge`](merge::merge) joins shards. Whoever watches is told how it gets on, and may stop it.
 //!
 //! ```
-//! use std::path::Path;
 //! use zonesim::experiment::{Experiment, Overrides, QUICKSTART, Source};
 //! use zonesim::job::{self, Folder, JobEnd, JobProgress, Watcher, runner::RunId};
 //!
@@ -22,7 +21,8 @@
 //! let mut counter = Counter(0);
 //! let ended = job::run(&experiment, &Folder::new(out.path()), &mut counter)?;
 //! let JobEnd::Complete(job) = ended else { panic!("nobody stopped it") };
-//! assert_eq!((counter.0, job.summaries.len()), (experiment.cells().len(), experiment.cells().len()));
+//! let cells = experiment.cells().len();
+//! assert_eq!((counter.0, job.summaries.len()), (cells, cells));
 //! assert!(out.path().join("summary.csv").exists());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

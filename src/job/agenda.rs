@@ -107,15 +107,13 @@ impl Agenda {
     /// How many of them may be of cell number `cell`.
     pub fn most_of(&self, cell: usize) -> u32 {
         match &self.precision {
-            None => self.of_cell(cell).count() as u32,
+            None => {
+                let [first, last] = [0, u32::MAX].map(|replication| RunId { cell, replication });
+                self.runs.range(first..=last).count() as u32
+            }
             Some(precision) if self.sequences.contains_key(&cell) => precision.max_replications,
             Some(_) => 0,
         }
-    }
-
-    fn of_cell(&self, cell: usize) -> impl Iterator<Item = RunId> {
-        let [first, last] = [0, u32::MAX].map(|replication| RunId { cell, replication });
-        self.runs.range(first..=last).copied()
     }
 
     /// Takes what a finished run found; gives the runs that follow from it.

@@ -40,15 +40,6 @@ impl std::ops::AddAssign for JobCounts {
     }
 }
 
-impl JobCounts {
-    /// Counts a run.
-    pub(super) fn add(&mut self, events: u64, connections: u64) {
-        self.runs += 1;
-        self.events += events;
-        self.connections += connections;
-    }
-}
-
 /// Which runs of an experiment a job is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -156,14 +147,12 @@ impl Journal {
         let mut journal = Self::open(folder, Access::Write)?;
         let header = Header::new(experiment, part);
         match journal.load()? {
-            Loaded::Header(found) if found == header => {
+            Some(Ok(found)) if found == header => {
                 journal.file.set_len(journal.length).map_err(|source| journal.error(source))?;
             }
             // It was stopped before it had said what it is.
-            Loaded::Nothing => journal.begin(&header)?,
-            Loaded::Header(_) | Loaded::Other => {
-                return Err(JobError::OtherJob(folder.to_owned()));
-            }
+            None => journal.begin(&header)?,
+            Some(_) => return Err(JobError::OtherJob(folder.to_owned())),
         }
         Ok(journal)
     }
@@ -174,10 +163,8 @@ impl Journal {
             return Ok(None);
         }
         let mut journal = Self::open(folder, Access::Read)?;
-        match journal.load()? {
-            Loaded::Header(header) => Ok(Some((journal, header))),
-            Loaded::Nothing | Loaded::Other => Ok(None),
-        }
+        let header = journal.load()?.and_then(Result::ok);
+        Ok(header.map(|header| (journal, header)))
     }
 
     /// Opens the file and locks it: against everybody to write, against writers to read.
@@ -224,8 +211,9 @@ impl Journal {
         self.append(header).map(drop)
     }
 
-    /// Reads what the journal is about and where its finished runs are, up to the first line that is not whole.
-    fn load(&mut self) -> Result<Loaded, JobError> {
+    /// Reads what the journal is about and where its finished runs are, up to the first line that is not whole. Nothing
+    /// without a whole line; an error of the first that is of another version, or of something else.
+    fn load(&mut self) -> Result<Option<serde_json::Result<Header>>, JobError> {
         let mut reader = BufReader::new(&self.file);
         let mut line = Vec::new();
         let read = |reader: &mut BufReader<&File>, line: &mut Vec<u8>| {
@@ -233,14 +221,17 @@ impl Journal {
             let length = reader.read_until(b'\n', line).map_err(|source| self.error(source))?;
             Ok::<_, JobError>(line.ends_with(b"\n").then_some(length))
         };
-        let Some(length) = read(&mut reader, &mut line)? else { return Ok(Loaded::Nothing) };
-        let Ok(header) = serde_json::from_slice(&line) else { return Ok(Loaded::Other) };
+        let Some(length) = read(&mut reader, &mut line)? else { return Ok(None) };
+        let header = serde_json::from_slice(&line);
+        if header.is_err() {
+            return Ok(Some(header));
+        }
         let (mut lines, mut counts, mut end) = (BTreeMap::new(), JobCounts::default(), length as u64);
         let mut found = None;
         while let Some(length) = read(&mut reader, &mut line)? {
             if let Ok(RunLine::<Glance> { cell, replication, outcome }) = serde_json::from_slice(&line) {
                 if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
-                    counts.add(outcome.events, outcome.opened);
+                    counts += JobCounts { runs: 1, events: outcome.events, connections: outcome.opened };
                 }
             } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(&line) {
                 found = Some(warmup);
@@ -250,7 +241,7 @@ impl Journal {
             end += length as u64;
         }
         (self.lines, self.warmup, self.counts, self.length) = (lines, found, counts, end);
-        Ok(Loaded::Header(header))
+        Ok(Some(header))
     }
 
     /// Whether `run` is in it.
@@ -279,9 +270,9 @@ impl Journal {
     pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
         let line = self.append(&RunLine { cell: run.cell, replication: run.replication, outcome })?;
         self.lines.insert(run, line);
-        for counts in [&mut self.counts, &mut self.fresh] {
-            counts.add(outcome.events, outcome.opened);
-        }
+        let own = JobCounts { runs: 1, events: outcome.events, connections: outcome.opened };
+        self.counts += own;
+        self.fresh += own;
         self.tick()
     }
 
@@ -333,15 +324,6 @@ enum Access {
     Write,
     /// To read what is there.
     Read,
-}
-
-/// What the first line of a journal says.
-enum Loaded {
-    Header(Header),
-    /// There is no whole line.
-    Nothing,
-    /// It is of another version, or of something else.
-    Other,
 }
 
 /// Whether `file` is the one at `path`.

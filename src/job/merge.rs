@@ -74,6 +74,9 @@ impl Shards {
                 None => problems.push(format!("{place} holds no shard")),
             }
         }
+        if folders.is_empty() {
+            problems.push("no shard is named".to_owned());
+        }
         if let Some((first, others)) = parts.split_first() {
             problems.extend(foreign(first));
             problems.extend(others.iter().filter_map(|other| differs(first, other)));

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::experiment::Experiment;
@@ -122,9 +121,6 @@ const WHOLE: f64 = 1e6;
 ///
 /// # Errors
 /// The first failure of a run.
-///
-/// # Panics
-/// If the threads can't be started.
 pub fn run_every(experiment: &Arc<Experiment>, jobs: usize) -> Result<BTreeMap<RunId, Outcome>, RunFailure> {
     let mut outcomes = BTreeMap::new();
     run_growing(experiment, all_runs(experiment), jobs, |event| {
@@ -143,48 +139,21 @@ pub fn run_every(experiment: &Arc<Experiment>, jobs: usize) -> Result<BTreeMap<R
 ///
 /// # Errors
 /// The first failure of a run, or the first error of `take`.
-///
-/// # Panics
-/// If the threads can't be started.
 pub fn run_growing<E: From<RunFailure>>(
     experiment: &Arc<Experiment>,
     runs: Vec<RunId>,
     jobs: usize,
-    mut take: impl FnMut(RunnerEvent) -> Result<ControlFlow<(), Vec<RunId>>, E>,
+    take: impl FnMut(RunnerEvent) -> Result<ControlFlow<(), Vec<RunId>>, E>,
 ) -> Result<(), E> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().expect("threads can be started");
-    let (sender, receiver) = mpsc::sync_channel(jobs);
-    let mut unfinished = runs.len();
-    let queue = Arc::new(Queue::new(runs, jobs));
-    // However this ends, no thread waits for more.
-    let _closing = Closing(&queue);
-    for thread in 0..jobs {
-        let worker = Worker {
-            experiment: Arc::clone(experiment),
-            queue: Arc::clone(&queue),
-            thread,
-            sender: sender.clone(),
-        };
-        pool.spawn(move || worker.work());
-    }
-    drop(sender);
-    while unfinished > 0 {
-        let event = match receiver.recv_timeout(POLL) {
-            Ok((run, Ok(outcome))) => {
-                unfinished -= 1;
-                RunnerEvent::Finished(run, Box::new(outcome))
-            }
-            Ok((run, Err(cause))) => return Err(failure(experiment, run, cause).into()),
-            Err(RecvTimeoutError::Disconnected) => {
-                unreachable!("threads wait for runs while some are unfinished")
-            }
-            Err(RecvTimeoutError::Timeout) => RunnerEvent::Waiting(queue.under_way()),
-        };
-        let ControlFlow::Continue(more) = take(event)? else { break };
-        unfinished += more.len();
-        queue.add(more);
-    }
-    Ok(())
+    let crew = Arc::new(Crew {
+        experiment: Arc::clone(experiment),
+        waiting: Mutex::default(),
+        threads: std::iter::repeat_with(Thread::default).take(jobs.max(1)).collect(),
+    });
+    let ended = crew.lead(runs, take);
+    // However it ended, no thread begins another run.
+    crew.waiting.lock().expect(NO_PANIC).clear();
+    ended
 }
 
 /// How often who asked for runs is told that it waits, and may end it.
@@ -193,15 +162,10 @@ const POLL: Duration = Duration::from_millis(50);
 type Ended = (RunId, Result<Outcome, RunCause>);
 
 /// The runs that have not begun, and what each thread is doing.
-struct Queue {
-    waiting: Mutex<Waiting>,
-    changed: Condvar,
+struct Crew {
+    experiment: Arc<Experiment>,
+    waiting: Mutex<VecDeque<RunId>>,
     threads: Vec<Thread>,
-}
-
-struct Waiting {
-    runs: VecDeque<RunId>,
-    is_closed: bool,
 }
 
 /// What a thread is doing: its run, and how far that is.
@@ -211,40 +175,65 @@ struct Thread {
     clock: AtomicU64,
 }
 
-impl Queue {
-    fn new(runs: Vec<RunId>, threads: usize) -> Self {
-        Self {
-            waiting: Mutex::new(Waiting { runs: runs.into(), is_closed: false }),
-            changed: Condvar::new(),
-            threads: std::iter::repeat_with(Thread::default).take(threads).collect(),
+const NO_PANIC: &str = "nothing panics while it holds what waits";
+
+impl Crew {
+    /// Puts `runs` before all others; tells how many they are.
+    fn add(&self, runs: Vec<RunId>) -> usize {
+        let (count, mut waiting) = (runs.len(), self.waiting.lock().expect(NO_PANIC));
+        runs.into_iter().rev().for_each(|run| waiting.push_front(run));
+        count
+    }
+
+    fn lead<E: From<RunFailure>>(
+        self: &Arc<Self>,
+        mut more: Vec<RunId>,
+        mut take: impl FnMut(RunnerEvent) -> Result<ControlFlow<(), Vec<RunId>>, E>,
+    ) -> Result<(), E> {
+        let jobs = self.threads.len();
+        let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        // Fewer where the system allows no more: results do not depend on it.
+        let pool = (1..=jobs).rev().find_map(pool).expect("a process can start a thread");
+        let (sender, receiver) = mpsc::sync_channel(jobs);
+        let mut unfinished = 0;
+        loop {
+            unfinished += more.len();
+            for _ in 0..self.add(more).min(jobs) {
+                let (crew, sender) = (Arc::clone(self), sender.clone());
+                pool.spawn(move || crew.work(&sender));
+            }
+            if unfinished == 0 {
+                return Ok(());
+            }
+            let event = match receiver.recv_timeout(POLL) {
+                Ok((run, Ok(outcome))) => {
+                    unfinished -= 1;
+                    RunnerEvent::Finished(run, Box::new(outcome))
+                }
+                Ok((run, Err(cause))) => return Err(failure(&self.experiment, run, cause).into()),
+                Err(_) => RunnerEvent::Waiting(self.under_way()),
+            };
+            more = match take(event)? {
+                ControlFlow::Continue(more) => more,
+                ControlFlow::Break(()) => return Ok(()),
+            };
         }
     }
 
-    /// The next run for thread `thread`, which waits for one; nothing once there will be none.
-    fn next(&self, thread: usize) -> Option<RunId> {
-        let mut waiting = self.waiting.lock().expect(NO_PANIC);
-        while waiting.runs.is_empty() && !waiting.is_closed {
-            waiting = self.changed.wait(waiting).expect(NO_PANIC);
+    /// Simulates on this thread what waits, until nothing does or nobody wants more.
+    fn work(&self, sender: &mpsc::SyncSender<Ended>) {
+        let thread = &self.threads[rayon::current_thread_index().expect("it is a thread of the pool")];
+        loop {
+            let run = self.waiting.lock().expect(NO_PANIC).pop_front();
+            thread.clock.store(0, Ordering::Relaxed);
+            *thread.run.lock().expect(NO_PANIC) = run;
+            let Some(run) = run else { return };
+            let outcome = catch_unwind(AssertUnwindSafe(|| watched(&self.experiment, run, &thread.clock)));
+            let outcome = outcome.map_err(|panic| RunCause::of_panic(panic.as_ref()));
+            if sender.send((run, outcome)).is_err() {
+                return;
+            }
         }
-        let run = if waiting.is_closed { None } else { waiting.runs.pop_front() };
-        let thread = &self.threads[thread];
-        thread.clock.store(0, Ordering::Relaxed);
-        *thread.run.lock().expect(NO_PANIC) = run;
-        run
-    }
-
-    fn add(&self, runs: Vec<RunId>) {
-        if runs.is_empty() {
-            return;
-        }
-        let mut waiting = self.waiting.lock().expect(NO_PANIC);
-        runs.into_iter().rev().for_each(|run| waiting.runs.push_front(run));
-        self.changed.notify_all();
-    }
-
-    fn close(&self) {
-        self.waiting.lock().expect(NO_PANIC).is_closed = true;
-        self.changed.notify_all();
     }
 
     fn under_way(&self) -> Vec<UnderWay> {
@@ -253,38 +242,6 @@ impl Queue {
             Some(UnderWay { run, done: thread.clock.load(Ordering::Relaxed) as f64 / WHOLE })
         };
         self.threads.iter().filter_map(of).collect()
-    }
-}
-
-const NO_PANIC: &str = "nothing panics while it holds the queue";
-
-struct Closing<'a>(&'a Queue);
-
-impl Drop for Closing<'_> {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
-/// One thread's share of the work: the next run, again and again.
-struct Worker {
-    experiment: Arc<Experiment>,
-    queue: Arc<Queue>,
-    thread: usize,
-    sender: mpsc::SyncSender<Ended>,
-}
-
-impl Worker {
-    fn work(&self) {
-        while let Some(run) = self.queue.next(self.thread) {
-            let clock = &self.queue.threads[self.thread].clock;
-            let outcome = catch_unwind(AssertUnwindSafe(|| watched(&self.experiment, run, clock)));
-            let outcome = outcome.map_err(|panic| RunCause::of_panic(panic.as_ref()));
-            if self.sender.send((run, outcome)).is_err() {
-                // Nobody wants more.
-                return;
-            }
-        }
     }
 }
 

@@ -47,15 +47,6 @@ pub struct Search {
     question: Question,
 }
 
-/// A line of an experiment that is not searched, or is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedLine {
-    /// The arm and its values of the other axes.
-    pub name: String,
-    /// Whether it is searched.
-    pub is_searched: bool,
-}
-
 /// What a search has found.
 #[derive(Clone, Debug)]
 pub struct SearchEnd {
@@ -64,6 +55,12 @@ pub struct SearchEnd {
     /// The answer for each line, by its arm and its values of the other axes.
     pub answers: Vec<(String, LineAnswer)>,
 }
+
+const FEW: &str = "a search judges intervals, which take at least two replications; use --replications";
+const PRECISION: &str =
+    "a search judges every value by as many replications; use --replications instead of the precision";
+const WARMUP: &str =
+    "a search needs to know the warm-up; use --set simulation.warmup=2m with what a plain run finds";
 
 /// Positions of the grid, by arm.
 type Positions = BTreeMap<String, BTreeSet<usize>>;
@@ -83,7 +80,12 @@ impl Search {
         let is_meant = |arm: &&str| request.arms.is_empty() || request.arms.iter().any(|own| own == arm);
         request.arms = known.into_iter().filter(is_meant).map(str::to_owned).collect();
         let question = Question::new(request.goal.clone(), grid.len())?;
-        if let Some(why) = unfit(experiment) {
+        let unfit = [
+            (experiment.replications() < 2, FEW),
+            (experiment.precision().is_some(), PRECISION),
+            (experiment.finds_warmup(), WARMUP),
+        ];
+        if let Some((_, why)) = unfit.into_iter().find(|(is_so, _)| *is_so) {
             return Err(QuestionError(why.to_owned()).into());
         }
         let search = Self { experiment: Arc::new(experiment.clone()), request, grid, question };
@@ -116,12 +118,12 @@ impl Search {
         self.experiment.replications()
     }
 
-    /// The lines of the experiment.
-    pub fn lines(&self) -> Vec<PlannedLine> {
+    /// The lines of the experiment, and whether each is searched.
+    pub fn lines(&self) -> Vec<(String, bool)> {
         let mut lines = Vec::new();
         for cell in self.experiment.cells() {
-            let name = self.line_name(&self.experiment, cell);
-            let line = PlannedLine { name, is_searched: self.position(&self.experiment, cell).is_some() };
+            let is_searched = self.position(&self.experiment, cell).is_some();
+            let line = (self.line_name(&self.experiment, cell), is_searched);
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -202,21 +204,6 @@ impl Search {
         let others = cell.values.iter().enumerate().filter(|(axis, _)| Some(*axis) != searched);
         let values = others.filter_map(|(_, value)| Some(format!(" {}", value.as_ref()?)));
         values.fold(cell.arm.clone(), |name, value| name + &value)
-    }
-}
-
-/// Why the values of `experiment` can't be judged by a search, if they can't.
-fn unfit(experiment: &Experiment) -> Option<&'static str> {
-    if experiment.replications() < 2 {
-        Some("a search judges intervals, which take at least two replications; use --replications")
-    } else if experiment.precision().is_some() {
-        Some(
-            "a search judges every value by as many replications; use --replications instead of the precision",
-        )
-    } else if experiment.finds_warmup() {
-        Some("a search needs to know the warm-up; use --set simulation.warmup=2m with what a plain run finds")
-    } else {
-        None
     }
 }
 

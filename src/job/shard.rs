@@ -57,7 +57,7 @@ impl Shard {
 
     /// Its runs, in order. There may be none.
     pub fn runs(self, experiment: &Experiment) -> Vec<RunId> {
-        divide(experiment, self.count).swap_remove(self.number as usize - 1)
+        share(experiment, all_runs(experiment), self.count).swap_remove(self.number as usize - 1)
     }
 }
 
@@ -91,13 +91,8 @@ impl From<Shard> for String {
     }
 }
 
-/// The runs of each of `count` shards, in order: the longest run that is left always goes to the shard that has the
+/// Divides `runs` among `count` shards, each in order: the longest run that is left always goes to the shard that has the
 /// least to do.
-pub fn divide(experiment: &Experiment, count: u32) -> Vec<Vec<RunId>> {
-    share(experiment, all_runs(experiment), count)
-}
-
-/// Gives each of `runs`, the longest first, to the one of `count` shards that has the least to do.
 fn share(experiment: &Experiment, runs: Vec<RunId>, count: u32) -> Vec<Vec<RunId>> {
     let costs = costs(experiment);
     let mut shards = vec![Vec::new(); count as usize];
@@ -148,7 +143,7 @@ mod tests {
         let rates = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
         let experiment = experiment("[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]");
         for count in 1..40 {
-            let shards = divide(&experiment, count);
+            let shards = share(&experiment, all_runs(&experiment), count);
             let mut all: Vec<RunId> = shards.iter().flatten().copied().collect();
             all.sort_unstable();
             assert_eq!(all, all_runs(&experiment));

@@ -110,8 +110,10 @@ fn shards_are_run_and_merged_without_a_command() {
         folder.path
     });
     let merged = out.path().join("merged");
-    let missing = merge::merge(&shards[..1], &merged, &mut ()).unwrap_err();
-    assert!(matches!(missing, JobError::Unfit(_)), "{missing}");
+    for too_few in [0, 1] {
+        let missing = merge::merge(&shards[..too_few], &merged, &mut ()).unwrap_err();
+        assert!(matches!(missing, JobError::Unfit(_)) && !merged.exists(), "{missing}");
+    }
     assert_eq!(merge::merge(&shards, &merged, &mut ()).unwrap().manifest.finished_runs, 6);
     let whole = Folder::new(out.path().join("whole"));
     run_until(&whole, usize::MAX);

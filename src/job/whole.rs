@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,10 +48,11 @@ pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) 
     // A shard without runs needs no warm-up.
     let settled = if most == 0 { Some(experiment) } else { settle(experiment, &mut work)? };
     let Some(experiment) = settled else { return Ok(JobEnd::Stopped) };
-    let mut turns = Turns::begin(&experiment, &folder.path)?;
+    let filling = Filling::begin(&experiment, &folder.path)?;
+    let mut turns = Turns { experiment: &experiment, filling, written: None };
     let mut agenda = Agenda::new(&experiment, folder.shard);
     agenda.catch_up(&experiment, |run| work.journal.outcome(run))?;
-    turns.catch_up(&agenda, &mut work.journal)?;
+    turns.catch_up(&agenda, &mut work.journal, false)?;
     let complete = turns.run(work, agenda, folder).map_err(JobError::unfinished(&folder.path))?;
     Ok(if complete.manifest.complete { JobEnd::Complete(Box::new(complete)) } else { JobEnd::Stopped })
 }
@@ -100,11 +100,7 @@ struct Turns<'a> {
     written: Option<RunId>,
 }
 
-impl<'a> Turns<'a> {
-    fn begin(experiment: &'a Arc<Experiment>, folder: &'a Path) -> Result<Self, JobError> {
-        Ok(Self { experiment, filling: Filling::begin(experiment, folder)?, written: None })
-    }
-
+impl Turns<'_> {
     /// Simulates what is missing, and completes the folder as far as it got.
     fn run(mut self, mut work: Work<'_>, agenda: Agenda, folder: &Folder) -> Result<CompleteJob, JobError> {
         let runs = agenda.runs().iter().copied();
@@ -112,16 +108,11 @@ impl<'a> Turns<'a> {
         let agenda = work.simulate(self.experiment, agenda, missing, |journal, agenda, run, outcome| {
             journal.add(run, outcome)?;
             let more = self.take(agenda, run, outcome)?;
-            self.catch_up(agenda, journal)?;
+            self.catch_up(agenda, journal, false)?;
             Ok(more)
         })?;
         // After an interruption there are gaps; what lies beyond them is kept too.
-        while let Some(run) = self.next(&agenda) {
-            if let Some(outcome) = work.journal.outcome(run)? {
-                self.filling.add_outcome(run, &outcome)?;
-            }
-            self.written = Some(run);
-        }
+        self.catch_up(&agenda, &mut work.journal, true)?;
         work.finish(self.filling, &agenda, folder.shard)
     }
 
@@ -144,11 +135,14 @@ impl<'a> Turns<'a> {
         agenda.runs().range((after, Bound::Unbounded)).next().copied()
     }
 
-    /// Writes the rows of the finished runs that have waited for earlier ones.
-    fn catch_up(&mut self, agenda: &Agenda, journal: &mut Journal) -> Result<(), JobError> {
+    /// Writes the rows of the finished runs that have waited for earlier ones, up to the first gap or beyond.
+    fn catch_up(&mut self, agenda: &Agenda, journal: &mut Journal, beyond: bool) -> Result<(), JobError> {
         while let Some(run) = self.next(agenda) {
-            let Some(outcome) = journal.outcome(run)? else { break };
-            self.filling.add_outcome(run, &outcome)?;
+            match journal.outcome(run)? {
+                Some(outcome) => self.filling.add_outcome(run, &outcome)?,
+                None if beyond => {}
+                None => break,
+            }
             self.written = Some(run);
         }
         Ok(())
