@@ -16,9 +16,11 @@ mod prober;
 mod probing;
 mod queue;
 mod recorder;
+mod run_error;
 pub mod scenario;
 mod service;
 mod simulation;
 mod station;
 
+pub use run_error::RunError;
 pub use simulation::Simulation;

@@ -20,6 +20,7 @@ use super::event::{Event, FlowStep};
 use super::flow::{Current, Flow, FlowState, Flows, Mark, Marks};
 use super::machine::MachineState;
 use super::outcome::FailureCause;
+use super::run_error::RunError;
 use super::simulation::Simulation;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::Verdict;
@@ -437,12 +438,21 @@ impl Simulation<'_> {
     }
 
     /// The client of a connection that has failed may try again.
-    pub(super) fn try_again(&mut self, now: SimTime, flows: &mut Flows<'_>, id: FlowId) {
+    ///
+    /// # Errors
+    /// If it is out of ports.
+    pub(super) fn try_again(
+        &mut self,
+        now: SimTime,
+        flows: &mut Flows<'_>,
+        id: FlowId,
+    ) -> Result<(), Box<RunError>> {
         let flow = &flows[id];
         let client = flow.client;
-        if let Some(again) = self.clients.retry(now, flows, flow) {
+        if let Some(again) = self.clients.retry(now, flows, flow)? {
             self.open(now, flows, client, again);
         }
+        Ok(())
     }
 
     fn end(&mut self, now: SimTime, flow: &mut Current<'_>, failure: Option<FailureCause>) {

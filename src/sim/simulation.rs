@@ -11,6 +11,7 @@ use super::outcome::Outcome;
 use super::prober::Probers;
 use super::queue::EventQueue;
 use super::recorder::Recorder;
+use super::run_error::RunError;
 use super::scenario::Scenario;
 use super::station::Station;
 use crate::ids::{BackendId, FlowId, Id, IdVec, PlaceId};
@@ -104,14 +105,25 @@ impl<'a> Simulation<'a> {
     ///
     /// Connections begin until the measured window ends; nothing new begins while the last ones are followed to
     /// their end. At equal times events come before arrivals.
-    pub fn run(self) -> Outcome {
+    ///
+    /// # Errors
+    /// If the world comes to a state from which it can't go on.
+    pub fn run(self) -> Result<Outcome, RunError> {
         self.run_watched(&|_| ())
     }
 
     /// The same; `watch` is told the time now and then.
-    pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Outcome {
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_watched(self, watch: &dyn Fn(SimTime)) -> Result<Outcome, RunError> {
+        self.run_to_end(watch).map_err(|error| *error)
+    }
+
+    fn run_to_end(mut self, watch: &dyn Fn(SimTime)) -> Result<Outcome, Box<RunError>> {
         let mut now = SimTime::ZERO;
         let mut flows = Flows::new(&self.scenario.clients);
+        self.clients.begin(&flows)?;
         let end = self.scenario.timing.window_end();
         // Whether more is in memory than fits into a processor's cache, so that looking ahead pays.
         let mut is_large = false;
@@ -128,8 +140,8 @@ impl<'a> Simulation<'a> {
                 if is_large {
                     self.look_ahead(&flows);
                 }
-                self.handle(now, &mut flows, event);
-            } else if let Some((client, connection)) = self.clients.take_next(&flows) {
+                self.handle(now, &mut flows, event)?;
+            } else if let Some((client, connection)) = self.clients.take_next(&flows)? {
                 now = arrival;
                 self.events += 1;
                 if is_large {
@@ -149,7 +161,7 @@ impl<'a> Simulation<'a> {
                 break;
             }
         }
-        self.finish(now)
+        Ok(self.finish(now))
     }
 
     /// Asks the processor to fetch what the next events will need: waiting for memory is most of the cost of an
@@ -217,9 +229,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn handle(&mut self, now: SimTime, flows: &mut Flows<'_>, event: Event) {
+    fn handle(&mut self, now: SimTime, flows: &mut Flows<'_>, event: Event) -> Result<(), Box<RunError>> {
         match event {
-            Event::Flow { flow, step } => self.step(now, flows, flow, step),
+            Event::Flow { flow, step } => return self.step(now, flows, flow, step),
             Event::Backend { backend, step } => match step {
                 BackendStep::Renewal => self.renew(now, flows, backend),
                 BackendStep::Boots => self.boots(now, flows, backend),
@@ -237,20 +249,27 @@ impl<'a> Simulation<'a> {
             Event::Clock(Tick::WindowStarts) => self.window_starts(now),
             Event::Clock(Tick::SampleEnds) => self.sample_ends(now),
         }
+        Ok(())
     }
 
     #[inline]
-    fn step(&mut self, now: SimTime, flows: &mut Flows<'_>, id: FlowId, step: FlowStep) {
+    fn step(
+        &mut self,
+        now: SimTime,
+        flows: &mut Flows<'_>,
+        id: FlowId,
+        step: FlowStep,
+    ) -> Result<(), Box<RunError>> {
         let flow = &mut flows.named(id);
         match (step, flow.state) {
             (FlowStep::Fails(cause), FlowState::Failing) => {
                 self.fail(now, flow, cause);
-                self.try_again(now, flows, id);
+                self.try_again(now, flows, id)?;
             }
             (FlowStep::RequestTimeout, _) => {
                 let failed = self.request_timeout(now, flow);
                 if failed {
-                    self.try_again(now, flows, id);
+                    self.try_again(now, flows, id)?;
                 }
             }
             (FlowStep::ServiceEnds, _) => {
@@ -271,6 +290,7 @@ impl<'a> Simulation<'a> {
             _ => {}
         }
         flows.release(id);
+        Ok(())
     }
 
     pub(super) fn plan_renewal(&mut self, backend: BackendId) {
