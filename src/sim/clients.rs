@@ -13,12 +13,12 @@ use std::ops::RangeInclusive;
 
 use rand::Rng;
 
-use super::flow::{Flow, Flows, Mark};
+use super::flow::{Current, Draw, Flow, FlowState, Flows, Mark, Marks};
 use super::run_error::RunError;
-use super::scenario::ClientGroup;
+use super::scenario::{ClientGroup, Timing};
 use crate::ids::{ClientId, Id, IdVec};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
-use crate::lb::zonal_affinity::Origin;
+use crate::lb::zonal_affinity::{Origin, Outcome as DecisionOutcome};
 use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
@@ -51,7 +51,10 @@ pub(super) struct Clients {
     groups: IdVec<ClientId, Senders>,
     /// Who opens a connection, and when. This is merged with the events, never queued with them.
     upcoming: BinaryHeap<Reverse<(SimTime, Opener)>>,
+    timing: Timing,
     end: SimTime,
+    /// Measured connections that are not over.
+    measured: u64,
     /// Whether any client is itself a backend.
     are_backends: bool,
 }
@@ -162,8 +165,8 @@ pub(super) struct NewConnection {
 }
 
 impl Clients {
-    /// The groups of `clients`, which open connections before `end` once they [`begin`](Self::begin).
-    pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, end: SimTime) -> Self {
+    /// The groups of `clients`, which open connections until the measured window ends, once they [`begin`](Self::begin).
+    pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, timing: Timing) -> Self {
         let mut next_address = FIRST_ADDRESS;
         let mut source = |group: &ClientGroup| {
             let first_address = next_address;
@@ -174,7 +177,9 @@ impl Clients {
             sources: clients.iter().map(&mut source).collect(),
             groups: clients.iter().map(|group| Senders::new(group, seed)).collect(),
             upcoming: BinaryHeap::new(),
-            end,
+            timing,
+            end: timing.window_end(),
+            measured: 0,
             are_backends: clients.iter().any(|group| !group.own_backends.is_empty()),
         }
     }
@@ -201,6 +206,11 @@ impl Clients {
     #[inline]
     pub(super) fn are_backends(&self) -> bool {
         self.are_backends
+    }
+
+    /// Whether measured connections are still under way.
+    pub(super) fn are_waiting(&self) -> bool {
+        self.measured > 0
     }
 
     /// When the next connection begins; never if there is none before the end.
@@ -247,6 +257,48 @@ impl Clients {
         Ok(Some((client, connection)))
     }
 
+    /// A client opens a connection.
+    #[inline]
+    pub(super) fn open<'f>(
+        &mut self,
+        now: SimTime,
+        client: ClientId,
+        new: NewConnection,
+        flows: &'f mut Flows<'_>,
+    ) -> Current<'f> {
+        let NewConnection { key, port, number, retries, requests, .. } = new;
+        let is_measured = self.timing.is_measured(now);
+        self.measured += u64::from(is_measured);
+        let mut marks = Marks::default();
+        marks.set(Mark::Measured, is_measured);
+        marks.set(Mark::RequestsGiven, requests.is_some());
+        let group = flows.group(client);
+        let mut flow = Flow {
+            key,
+            started: now,
+            sent: now,
+            trip: SimDuration::ZERO,
+            number,
+            incarnation: 0,
+            requests_sent: 0,
+            requests: 0,
+            client,
+            port,
+            destination: 0,
+            backend: None,
+            state: FlowState::Connecting,
+            outcome: DecisionOutcome::Dropped,
+            syn_retries: 0,
+            resends: 0,
+            retries_left: retries,
+            pending: 0,
+            marks,
+        };
+        flow.requests = requests.unwrap_or_else(|| flow.draw(Draw::Requests, &group.connection.requests).0);
+        flow.destination = flow.choose(Draw::Destination, group.destinations.get());
+        flows.add(flow)
+    }
+
     /// A packet of a connection.
     #[inline]
     pub(super) fn packet(&self, flow: &Flow, kind: PacketKind) -> Packet {
@@ -284,6 +336,7 @@ impl Clients {
 
     /// A connection is over: its port is free again, and unless another one goes on where it ends, its client is done.
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failed: bool) {
+        self.measured -= u64::from(flow.is_measured());
         let senders = &mut self.groups[flow.client];
         if self.sources[flow.client].numbers_are_addresses && senders.forgets_ports() {
             return;
@@ -617,7 +670,9 @@ mod tests {
             max_age: None,
         };
         let groups: IdVec<ClientId, ClientGroup> = [group].into_iter().collect();
-        let mut clients = Clients::new(&groups, RunSeed::new(1, 0), SimTime::NEVER);
+        let (warmup, duration) = (SimDuration::ZERO, SimDuration::MAX);
+        let timing = Timing { warmup, duration, sample_interval: duration };
+        let mut clients = Clients::new(&groups, RunSeed::new(1, 0), timing);
         let none = Flows::new(&groups);
         clients.begin(&none).unwrap();
         // None is ever opened, so that all ports are free but those of the last one and of those to come; later ones end

@@ -207,7 +207,7 @@ fn a_world_that_cannot_go_on_is_status_1_and_no_fault_of_zonesim() {
         SMALL.replace("rate = 40.0 } }", "rate = 2000.0 } }\naddresses = 1\nrequest_timeout = \"1h\"");
     let slow =
         crowded.replace("mean = \"20ms\"", "mean = \"1h\"").replace("workers = 4", "workers = \"unlimited\"");
-    std::fs::write(folder.path().join("file.toml"), slow).unwrap();
+    fs::write(folder.path().join("file.toml"), slow).unwrap();
     let output = zonesim(folder.path(), &["run", "file.toml", "--no-charts", "--out", "out"]);
     assert_status(&output, 1);
     let text = stderr(&output);
