@@ -1,8 +1,10 @@
 //! The world: clients, network, backends and probers around the load balancer.
 //!
-//! [`Simulation`] owns everything; events carry ids. It touches no file and no thread.
+//! [`Simulation`] owns its parts and hands each handler those that it changes; events carry ids. It touches no file and no
+//! thread.
 
 mod autoscaler;
+mod calendar;
 mod clients;
 mod connection;
 mod event;
@@ -10,15 +12,19 @@ mod fault;
 mod flow;
 mod links;
 mod machine;
+mod machines;
+mod network;
 mod operate;
 pub mod outcome;
 mod prober;
 mod probing;
 mod queue;
 mod recorder;
+mod run_error;
 pub mod scenario;
 mod service;
 mod simulation;
 mod station;
 
+pub use run_error::RunError;
 pub use simulation::Simulation;

@@ -26,7 +26,7 @@ fn experiment(text: &str) -> Experiment {
 fn outcomes(experiment: &Experiment) -> Vec<Vec<Outcome>> {
     let runs = |cell: usize| {
         (0..experiment.replications())
-            .map(move |replication| run_one(experiment, RunId { cell, replication }))
+            .map(move |replication| run_one(experiment, RunId { cell, replication }).unwrap())
     };
     experiment.cells().iter().map(|cell| runs(cell.index).collect()).collect()
 }

@@ -5,8 +5,8 @@ mod backoff;
 mod connection;
 
 pub use arrivals::{
-    Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Modulation, PeakToMean, Population, Rate, TraceRow,
-    TraceRows, TraceSource,
+    Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Modulation, PeakToMean, Population, Rate,
+    TraceError, TraceRow, TraceRows, TraceSource,
 };
 pub use backoff::{Backoff, Factor, Jitter};
 pub use connection::ConnectionProfile;

@@ -35,7 +35,9 @@ pub(crate) fn parse(text: String) -> Experiment {
 /// Runs the first cell's first replication.
 pub(crate) fn simulate(experiment: &Experiment) -> Outcome {
     let scenario = experiment.scenario(&experiment.cells()[0]);
-    Simulation::new(&scenario, RunSeed::new(experiment.seed(), 0)).run()
+    Simulation::new(&scenario, RunSeed::new(experiment.seed(), 0))
+        .run()
+        .expect("the workload has ports enough")
 }
 
 /// The light workload: the whole model with little to do but routing, tracking, health, delay and statistics.

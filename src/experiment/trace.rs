@@ -15,7 +15,7 @@ use super::files::open;
 use super::problem::choice;
 use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};
-use crate::workload::{ArrivalSpec, TraceRow, TraceRows, TraceSource};
+use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource};
 
 /// An arrival process as the experiment file writes it.
 pub(super) type WrittenArrivals = ArrivalSpec<TraceFile>;
@@ -61,12 +61,10 @@ fn replay(path: &Path, checked: &Version) -> TraceRows {
         Ok((rows, _)) => Err(format!("{} is not the file that was checked", rows.name)),
         Err(error) => Err(error),
     };
-    let mut rows = same.unwrap_or_else(|error| changed(&error));
-    Box::new(std::iter::from_fn(move || rows.next_row().unwrap_or_else(|error| changed(&error))))
-}
-
-fn changed(error: &str) -> ! {
-    panic!("{error} (the trace changed after the experiment was read: run it again)")
+    match same {
+        Ok(mut rows) => Box::new(std::iter::from_fn(move || rows.next_row().map_err(TraceError).transpose())),
+        Err(error) => Box::new(std::iter::once(Err(TraceError(error)))),
+    }
 }
 
 /// What tells that a file is the same as before.

@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::experiment::Experiment;
 use crate::metrics::Run;
 use crate::random::RunSeed;
-use crate::sim::Simulation;
 use crate::sim::outcome::Outcome;
+use crate::sim::{RunError, Simulation};
 use crate::time::SimTime;
 
 /// One cell with one replication.
@@ -47,6 +47,9 @@ pub struct RunFailure {
 /// Why a run has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunCause {
+    /// The world that it simulates can't go on.
+    #[error(transparent)]
+    World(#[from] RunError),
     /// A fault of the simulator, with what it said.
     #[error("{0}\nthis is a fault of zonesim; please report it with the experiment file")]
     Panic(String),
@@ -86,7 +89,10 @@ pub fn all_runs(experiment: &Experiment) -> Vec<RunId> {
 }
 
 /// Simulates one run.
-pub fn run_one(experiment: &Experiment, run: RunId) -> Outcome {
+///
+/// # Errors
+/// If its world can't go on.
+pub fn run_one(experiment: &Experiment, run: RunId) -> Result<Outcome, RunError> {
     watched(experiment, run, &AtomicU64::new(0))
 }
 
@@ -104,7 +110,7 @@ pub fn measured<T>(
 
 /// Simulates one run, whose simulated time stands in `clock` now and then: the share that has passed, in parts of
 /// [`WHOLE`].
-fn watched(experiment: &Experiment, run: RunId, clock: &AtomicU64) -> Outcome {
+fn watched(experiment: &Experiment, run: RunId, clock: &AtomicU64) -> Result<Outcome, RunError> {
     let scenario = experiment.scenario(&experiment.cells()[run.cell]);
     let end = (scenario.timing.window_end() - SimTime::ZERO).as_secs_f64();
     let passed = |now: SimTime| {
@@ -229,7 +235,9 @@ impl Crew {
             *thread.run.lock().expect(NO_PANIC) = run;
             let Some(run) = run else { return };
             let outcome = catch_unwind(AssertUnwindSafe(|| watched(&self.experiment, run, &thread.clock)));
-            let outcome = outcome.map_err(|panic| RunCause::of_panic(panic.as_ref()));
+            let outcome = outcome
+                .map_err(|panic| RunCause::of_panic(panic.as_ref()))
+                .and_then(|outcome| outcome.map_err(RunCause::World));
             if sender.send((run, outcome)).is_err() {
                 return;
             }
@@ -289,7 +297,7 @@ mod tests {
                 let RunnerEvent::Finished(run, outcome) = event else {
                     return Ok(ControlFlow::Continue(Vec::new()));
                 };
-                assert_eq!(*outcome, run_one(&experiment, run));
+                assert_eq!(*outcome, run_one(&experiment, run).unwrap());
                 finished.push(run.replication);
                 // Two more after each of the first three.
                 let steps = if run.replication < 3 { &[2, 3][..] } else { &[] };
@@ -327,10 +335,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_user_can_mend_is_no_fault_of_the_simulator() {
+        let text = experiment().document().replace("kind = \"vm\"", "kind = \"vm\", addresses = 1");
+        let text = text.replace("rate = 5.0", "rate = 20000.0") + "server.service_time.constant = \"1m\"\n";
+        let source = Source { name: "test.toml".to_owned(), text: text + "server.workers = \"unlimited\"\n" };
+        let crowded = Arc::new(Experiment::parse(source, &Overrides::default()).unwrap());
+        let failure = run_every(&crowded, 1).unwrap_err();
+        let out_of_ports = RunError::OutOfPorts { group: "web".to_owned(), addresses: 1, ports: 28_232 };
+        assert_eq!(failure.cause, RunCause::World(out_of_ports));
+        assert_eq!(
+            failure.to_string(),
+            "the run of cell 0 (arm `base`), replication 0, seed 42 failed: an address of the client group \"web\" has a \
+             connection open on each of its 28232 ports; give the group more addresses than 1, or shorter connections"
+        );
+    }
+
+    #[test]
     fn a_run_under_way_says_how_far_it_is() {
         let experiment = experiment();
         let clock = AtomicU64::new(0);
-        watched(&experiment, id(0), &clock);
+        watched(&experiment, id(0), &clock).unwrap();
         // Few events: only the beginning is looked at. Many: the last look is near the end.
         assert_eq!(clock.load(Ordering::Relaxed), 0);
         let source = Source {
@@ -338,7 +362,7 @@ mod tests {
             text: experiment.document().replace("rate = 5.0", "rate = 20000.0"),
         };
         let busy = Experiment::parse(source, &Overrides::default()).unwrap();
-        watched(&busy, id(0), &clock);
+        watched(&busy, id(0), &clock).unwrap();
         let share = clock.load(Ordering::Relaxed) as f64 / WHOLE;
         assert!((0.9..=1.0).contains(&share), "{share}");
     }

@@ -6,13 +6,13 @@
 
 use std::collections::VecDeque;
 
+use super::calendar::Calendar;
 use super::event::{BackendStep, Event};
-use super::flow::Flows;
+use super::machines::Machines;
 use super::scenario::{AutoscalingPolicy, Change, Scenario};
-use super::simulation::Simulation;
 use super::station::Station;
 use crate::ids::{BackendId, GroupId, IdVec};
-use crate::time::{SimDuration, SimTime};
+use crate::time::SimTime;
 
 /// The autoscaler of one group.
 #[derive(Debug)]
@@ -55,9 +55,25 @@ impl Autoscaler {
         Some(Self { policy, members: members.map(member).collect(), recommended: VecDeque::new() })
     }
 
-    /// From one evaluation to the next.
-    pub(super) fn interval(&self) -> SimDuration {
-        self.policy.evaluation_interval
+    /// Plans the next evaluation of this autoscaler, which has this number.
+    pub(super) fn plan(&self, number: u32, calendar: &mut Calendar) {
+        calendar.plan(calendar.now() + self.policy.evaluation_interval, Event::Autoscale { number });
+    }
+
+    /// Looks at its group, orders members, and gives those that it removes.
+    pub(super) fn scale(
+        &mut self,
+        number: u32,
+        machines: &mut Machines<'_>,
+        calendar: &mut Calendar,
+    ) -> Vec<Change> {
+        let (ordered, removed) = self.evaluate(calendar.now(), &mut machines.stations);
+        let serves = calendar.now() + self.policy.boot_time;
+        for backend in ordered {
+            calendar.plan(serves, Event::Backend { backend, step: BackendStep::Boots });
+        }
+        self.plan(number, calendar);
+        removed.into_iter().map(Change::Remove).collect()
     }
 
     /// How many members there should be now.
@@ -116,42 +132,11 @@ impl Autoscaler {
     }
 
     /// `backend` serves from now on, if it is one of its members.
-    fn booted(&mut self, now: SimTime, backend: BackendId) {
+    pub(super) fn booted(&mut self, now: SimTime, backend: BackendId) {
         let cool_down = self.policy.cool_down_period;
         for member in self.members.iter_mut().filter(|member| member.backend == backend) {
             member.state = MemberState::Present(now + cool_down);
         }
-    }
-}
-
-impl Simulation<'_> {
-    /// Every autoscaler plans its first evaluation.
-    pub(super) fn plan_autoscaling(&mut self) {
-        for (number, autoscaler) in (0..).zip(&self.autoscalers) {
-            self.queue.push(SimTime::ZERO + autoscaler.interval(), Event::Autoscale { number });
-        }
-    }
-
-    /// Autoscaler `number` looks at its group.
-    pub(super) fn autoscale(&mut self, now: SimTime, number: u32) {
-        let autoscaler = &mut self.autoscalers[number as usize];
-        let (ordered, removed) = autoscaler.evaluate(now, &mut self.stations);
-        let (next, boot_time) = (now + autoscaler.interval(), autoscaler.policy.boot_time);
-        for backend in ordered {
-            self.queue.push(now + boot_time, Event::Backend { backend, step: BackendStep::Boots });
-        }
-        let changes: Vec<Change> = removed.into_iter().map(Change::Remove).collect();
-        self.change(now, &changes);
-        self.queue.push(next, Event::Autoscale { number });
-    }
-
-    /// An instance that an autoscaler has ordered begins to serve: a new machine, to which no old connection is known.
-    pub(super) fn boots(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
-        self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(now, backend));
-        self.machines[backend].replace(now);
-        self.plan_renewal(backend);
-        self.went_down(now, flows, backend);
-        self.change(now, &[Change::Add(backend)]);
     }
 }
 
@@ -162,6 +147,7 @@ mod tests {
     use crate::lb::ratio::Ratio;
     use crate::sim::scenario::{CpuUtilization, Server, Workers};
     use crate::sim::station::Job;
+    use crate::time::SimDuration;
     use std::num::NonZeroU32;
 
     fn secs(secs: u64) -> SimDuration {

@@ -13,11 +13,12 @@ use std::ops::RangeInclusive;
 
 use rand::Rng;
 
-use super::flow::{Flow, Flows, Mark};
-use super::scenario::ClientGroup;
+use super::flow::{Current, Draw, Flow, FlowState, Flows, Mark, Marks};
+use super::run_error::RunError;
+use super::scenario::{ClientGroup, Timing};
 use crate::ids::{ClientId, Id, IdVec};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
-use crate::lb::policy::TrafficOrigin;
+use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
@@ -50,7 +51,10 @@ pub(super) struct Clients {
     groups: IdVec<ClientId, Senders>,
     /// Who opens a connection, and when. This is merged with the events, never queued with them.
     upcoming: BinaryHeap<Reverse<(SimTime, Opener)>>,
+    timing: Timing,
     end: SimTime,
+    /// Measured connections that are not over.
+    measured: u64,
     /// Whether any client is itself a backend.
     are_backends: bool,
 }
@@ -161,39 +165,52 @@ pub(super) struct NewConnection {
 }
 
 impl Clients {
-    /// The groups of `clients`, which open connections before `end`.
-    pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, end: SimTime) -> Self {
+    /// The groups of `clients`, which open connections until the measured window ends, once they [`begin`](Self::begin).
+    pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, timing: Timing) -> Self {
         let mut next_address = FIRST_ADDRESS;
         let mut source = |group: &ClientGroup| {
             let first_address = next_address;
             next_address += group.addresses.get();
             Source::new(group, first_address)
         };
-        let mut made = Self {
+        Self {
             sources: clients.iter().map(&mut source).collect(),
             groups: clients.iter().map(|group| Senders::new(group, seed)).collect(),
             upcoming: BinaryHeap::new(),
-            end,
+            timing,
+            end: timing.window_end(),
+            measured: 0,
             are_backends: clients.iter().any(|group| !group.own_backends.is_empty()),
-        };
-        let none = Flows::new(clients);
-        for client in made.groups.ids() {
-            let population = made.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
+        }
+    }
+
+    /// Every group plans its first connections.
+    ///
+    /// # Errors
+    /// If a trace can't be read.
+    pub(super) fn begin(&mut self, none: &Flows<'_>) -> Result<(), Box<RunError>> {
+        for client in self.groups.ids() {
+            let population = self.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
             for number in 0..population as u32 {
-                let first = SimTime::ZERO + made.groups[client].think(number);
-                made.plan(first, client, Turn::Client(number));
+                let first = SimTime::ZERO + self.groups[client].think(number);
+                self.plan(first, client, Turn::Client(number));
             }
-            if let Some(first) = made.next_arrival(client, &none) {
-                made.plan(first, client, Turn::Arrival);
+            if let Some(first) = self.next_arrival(client, none)? {
+                self.plan(first, client, Turn::Arrival);
             }
         }
-        made
+        Ok(())
     }
 
     /// Whether any client is itself a backend.
     #[inline]
     pub(super) fn are_backends(&self) -> bool {
         self.are_backends
+    }
+
+    /// Whether measured connections are still under way.
+    pub(super) fn are_waiting(&self) -> bool {
+        self.measured > 0
     }
 
     /// When the next connection begins; never if there is none before the end.
@@ -203,9 +220,15 @@ impl Clients {
     }
 
     /// The next connection and its group. At equal times the first group comes first.
+    ///
+    /// # Errors
+    /// If a group is out of ports, or a trace can't be read on.
     #[inline]
-    pub(super) fn take_next(&mut self, flows: &Flows<'_>) -> Option<(ClientId, NewConnection)> {
-        let Reverse((_, opener)) = *self.upcoming.peek()?;
+    pub(super) fn take_next(
+        &mut self,
+        flows: &Flows<'_>,
+    ) -> Result<Option<(ClientId, NewConnection)>, Box<RunError>> {
+        let Some(Reverse((_, opener))) = self.upcoming.peek().copied() else { return Ok(None) };
         let client = opener.client();
         let senders = &mut self.groups[client];
         let connection = match opener.turn() {
@@ -214,7 +237,7 @@ impl Clients {
                 senders.come += 1;
                 let next = match senders.coming.get(senders.come) {
                     Some((at, _)) => Some(*at),
-                    None => self.next_arrival(client, flows),
+                    None => self.next_arrival(client, flows)?,
                 };
                 let mut first = self.upcoming.peek_mut().expect("it was looked at");
                 match next {
@@ -222,16 +245,58 @@ impl Clients {
                     Some(next) => first.0.0 = next,
                     None => drop(PeekMut::pop(first)),
                 }
-                return Some((client, connection));
+                return Ok(Some((client, connection)));
             }
-            Turn::Client(number) => senders.turn(number, || flows.ports_in_use(client, EPHEMERAL_PORTS)),
+            Turn::Client(number) => senders.turn(number, || flows.ports_in_use(client, EPHEMERAL_PORTS))?,
             Turn::Waiting(slot) => {
                 let waiting = senders.waiting.take(slot);
-                senders.with_later_port(waiting, || flows.ports_in_use(client, LATER_PORTS))
+                senders.with_later_port(waiting, || flows.ports_in_use(client, LATER_PORTS))?
             }
         };
         self.upcoming.pop();
-        Some((client, connection))
+        Ok(Some((client, connection)))
+    }
+
+    /// A client opens a connection.
+    #[inline]
+    pub(super) fn open<'f>(
+        &mut self,
+        now: SimTime,
+        client: ClientId,
+        new: NewConnection,
+        flows: &'f mut Flows<'_>,
+    ) -> Current<'f> {
+        let NewConnection { key, port, number, retries, requests, .. } = new;
+        let is_measured = self.timing.is_measured(now);
+        self.measured += u64::from(is_measured);
+        let mut marks = Marks::default();
+        marks.set(Mark::Measured, is_measured);
+        marks.set(Mark::RequestsGiven, requests.is_some());
+        let group = flows.group(client);
+        let mut flow = Flow {
+            key,
+            started: now,
+            sent: now,
+            trip: SimDuration::ZERO,
+            number,
+            incarnation: 0,
+            requests_sent: 0,
+            requests: 0,
+            client,
+            port,
+            destination: 0,
+            backend: None,
+            state: FlowState::Connecting,
+            outcome: PlacementOutcome::Dropped,
+            syn_retries: 0,
+            resends: 0,
+            retries_left: retries,
+            pending: 0,
+            marks,
+        };
+        flow.requests = requests.unwrap_or_else(|| flow.draw(Draw::Requests, &group.connection.requests).0);
+        flow.destination = flow.choose(Draw::Destination, group.destinations.get());
+        flows.add(flow)
     }
 
     /// A packet of a connection.
@@ -271,6 +336,7 @@ impl Clients {
 
     /// A connection is over: its port is free again, and unless another one goes on where it ends, its client is done.
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failed: bool) {
+        self.measured -= u64::from(flow.is_measured());
         let senders = &mut self.groups[flow.client];
         if self.sources[flow.client].numbers_are_addresses && senders.forgets_ports() {
             return;
@@ -304,18 +370,26 @@ impl Clients {
 
     /// Another try of a connection that has failed, from another port of the same address: now, or, with a back-off,
     /// later.
-    pub(super) fn retry(&mut self, now: SimTime, flows: &Flows<'_>, flow: &Flow) -> Option<NewConnection> {
+    ///
+    /// # Errors
+    /// If its group is out of ports.
+    pub(super) fn retry(
+        &mut self,
+        now: SimTime,
+        flows: &Flows<'_>,
+        flow: &Flow,
+    ) -> Result<Option<NewConnection>, Box<RunError>> {
         let senders = &mut self.groups[flow.client];
-        let retries = flow.retries_left.checked_sub(1)?;
+        let Some(retries) = flow.retries_left.checked_sub(1) else { return Ok(None) };
         let requests = flow.marks.has(Mark::RequestsGiven).then_some(flow.requests);
         let again = NewConnection { retries, requests, ..senders.after(flow, RETRY) };
         let chance = open_unit(again.key.child(WAIT).draws().next_u64());
         let wait = senders.backoff.wait(u32::from(senders.retries - retries), chance);
         if wait.is_zero() {
-            return Some(senders.with_later_port(again, || flows.ports_in_use(flow.client, LATER_PORTS)));
+            return senders.with_later_port(again, || flows.ports_in_use(flow.client, LATER_PORTS)).map(Some);
         }
         self.plan_later(now + wait, flow.client, again);
-        None
+        Ok(None)
     }
 
     /// From `at` on, a new connection makes the requests that `flow`, which its client has closed, has not made.
@@ -332,16 +406,20 @@ impl Clients {
     }
 
     /// Draws the next arrivals of a group; tells when the first of them is, if it is before the end.
-    fn next_arrival(&mut self, client: ClientId, flows: &Flows<'_>) -> Option<SimTime> {
+    fn next_arrival(
+        &mut self,
+        client: ClientId,
+        flows: &Flows<'_>,
+    ) -> Result<Option<SimTime>, Box<RunError>> {
         let senders = &mut self.groups[client];
         // The last one is only about to be opened: its port is in use, though no open connection says so yet.
         senders.coming.drain(..senders.come.saturating_sub(1));
         let last = senders.coming.len();
         while senders.coming.len() < last + NAMED_AT_ONCE {
-            let Some(arrival) = senders.arrivals.next().filter(|arrival| arrival.at < self.end) else {
-                break;
-            };
-            let connection = senders.name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS));
+            let arrival = senders.arrivals.next().transpose().map_err(RunError::from)?;
+            let Some(arrival) = arrival.filter(|arrival| arrival.at < self.end) else { break };
+            let connection =
+                senders.name_next(arrival.trace, || flows.ports_in_use(client, EPHEMERAL_PORTS))?;
             senders.coming.push((arrival.at, connection));
             if senders.ports.are_known() {
                 // Which ports are free by then is not known yet.
@@ -350,7 +428,7 @@ impl Clients {
         }
         senders.coming.drain(..last);
         senders.come = 0;
-        senders.coming.first().map(|(at, _)| *at)
+        Ok(senders.coming.first().map(|(at, _)| *at))
     }
 
     /// Connections begin before the end, or not at all.
@@ -430,7 +508,7 @@ impl Senders {
         &mut self,
         row: Option<TraceRow>,
         open: impl FnOnce() -> I,
-    ) -> NewConnection {
+    ) -> Result<NewConnection, Box<RunError>> {
         let key = self.connections.child(self.opened);
         self.opened += 1;
         let count = self.address_count();
@@ -444,8 +522,8 @@ impl Senders {
                 (address, address, None)
             }
         };
-        let port = self.port(address, open);
-        NewConnection { key, address, port, number, requests, retries: self.retries }
+        let port = self.port(address, open)?;
+        Ok(NewConnection { key, address, port, number, requests, retries: self.retries })
     }
 
     /// The next connection of client `number` of a closed loop. Each client has one address.
@@ -453,12 +531,12 @@ impl Senders {
         &mut self,
         number: u32,
         open: impl FnOnce() -> I,
-    ) -> NewConnection {
+    ) -> Result<NewConnection, Box<RunError>> {
         let key = self.turn_key(number);
         self.closed().opened[number as usize] += 1;
         let address = self.address(number);
-        let port = self.port(address, open);
-        NewConnection { key, address, port, number, requests: None, retries: self.retries }
+        let port = self.port(address, open)?;
+        Ok(NewConnection { key, address, port, number, requests: None, retries: self.retries })
     }
 
     /// How long client `number` of a closed loop thinks before its next connection.
@@ -495,43 +573,50 @@ impl Senders {
     }
 
     #[inline]
-    fn port<I: Iterator<Item = (u32, u16)>>(&mut self, address: u32, open: impl FnOnce() -> I) -> u16 {
-        self.ports.take_fresh(address).unwrap_or_else(|| self.used_port(address, open))
+    fn port<I: Iterator<Item = (u32, u16)>>(
+        &mut self,
+        address: u32,
+        open: impl FnOnce() -> I,
+    ) -> Result<u16, Box<RunError>> {
+        match self.ports.take_fresh(address) {
+            Some(port) => Ok(port),
+            None => self.used_port(address, open),
+        }
     }
 
     #[cold]
-    fn used_port<I: Iterator<Item = (u32, u16)>>(&mut self, address: u32, open: impl FnOnce() -> I) -> u16 {
+    fn used_port<I: Iterator<Item = (u32, u16)>>(
+        &mut self,
+        address: u32,
+        open: impl FnOnce() -> I,
+    ) -> Result<u16, Box<RunError>> {
         if self.ports.must_know(address) {
             let open = open().map(|(number, port)| (self.address(number), port));
             let coming = self.coming.iter().map(|(_, connection)| (connection.address, connection.port));
             let in_use = open.chain(coming).collect();
             self.ports.know(in_use);
         }
-        self.ports.take(address).unwrap_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))
+        self.ports.take(address).ok_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))
     }
 
     fn with_later_port<I: Iterator<Item = (u32, u16)>>(
         &mut self,
         connection: NewConnection,
         open: impl FnOnce() -> I,
-    ) -> NewConnection {
+    ) -> Result<NewConnection, Box<RunError>> {
         if self.later_ports.must_know(connection.address) {
             let in_use = open().map(|(number, port)| (self.address(number), port)).collect();
             self.later_ports.know(in_use);
         }
         let port = self.later_ports.take(connection.address);
-        NewConnection { port: port.unwrap_or_else(|| self.out_of_ports(LATER_PORTS)), ..connection }
+        let port = port.ok_or_else(|| self.out_of_ports(LATER_PORTS))?;
+        Ok(NewConnection { port, ..connection })
     }
 
-    /// No simulated client could go on from here either.
-    fn out_of_ports(&self, ports: RangeInclusive<u16>) -> ! {
-        panic!(
-            "an address of the client group {:?} has a connection open on each of its {} ports; give the group more \
-             addresses than {}, or shorter connections",
-            self.name,
-            ports.len(),
-            self.address_count()
-        )
+    /// No real client could go on from here either.
+    fn out_of_ports(&self, ports: RangeInclusive<u16>) -> Box<RunError> {
+        let (group, addresses) = (self.name.clone(), self.address_count());
+        Box::new(RunError::OutOfPorts { group, addresses, ports: ports.len() })
     }
 
     fn address_count(&self) -> u32 {
@@ -585,12 +670,15 @@ mod tests {
             max_age: None,
         };
         let groups: IdVec<ClientId, ClientGroup> = [group].into_iter().collect();
-        let mut clients = Clients::new(&groups, RunSeed::new(1, 0), SimTime::NEVER);
+        let (warmup, duration) = (SimDuration::ZERO, SimDuration::MAX);
+        let timing = Timing { warmup, duration, sample_interval: duration };
+        let mut clients = Clients::new(&groups, RunSeed::new(1, 0), timing);
         let none = Flows::new(&groups);
+        clients.begin(&none).unwrap();
         // None is ever opened, so that all ports are free but those of the last one and of those to come; later ones end
         // at once, so that the ports go round.
         let mut next = |ends: bool| {
-            let (client, connection) = clients.take_next(&none).expect("there are more");
+            let (client, connection) = clients.take_next(&none).unwrap().unwrap();
             if ends {
                 clients.groups[client].free_port(connection.address, connection.port);
             }

@@ -39,7 +39,7 @@ pub(super) enum Event {
         number: u32,
     },
     /// The measured window begins, goes on, or ends.
-    Clock(Tick),
+    Clock(ClockStep),
 }
 
 /// A step of a connection.
@@ -128,7 +128,7 @@ pub(super) enum BackendStep {
 
 /// A moment of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tick {
+pub(super) enum ClockStep {
     /// The warm-up is over.
     WindowStarts,
     /// A sample of the timeline is complete.

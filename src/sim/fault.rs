@@ -1,41 +1,47 @@
-//! Faults: when each strikes in a run, and whom.
+//! Faults: when each strikes in a run, and whom, and what it does then.
 
 use rand::Rng;
 
-use super::scenario::{BackendFault, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario};
-use crate::ids::{BackendId, ZoneId};
+use super::calendar::Calendar;
+use super::event::Event;
+use super::machines::Machines;
+use super::network::Network;
+use super::scenario::{
+    BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
+};
+use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::random::{Purpose, RunSeed, StreamKey};
 use crate::time::{SimDuration, SimTime};
 
 /// One time that a fault strikes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Strike {
-    pub(super) at: SimTime,
+struct Strike {
+    at: SimTime,
     /// When it is over, if it ever is.
-    pub(super) end: Option<SimTime>,
-    pub(super) effect: StrikeEffect,
+    end: Option<SimTime>,
+    effect: StrikeEffect,
 }
 
 /// What it strikes, and what it does to it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum StrikeEffect {
-    Backends(Victims, BackendFault),
+enum StrikeEffect {
+    Backends(Targets, BackendFault),
     Link([ZoneId; 2], LinkFault),
 }
 
 /// Whom a strike may hit.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Victims {
+struct Targets {
     /// In the order in which they are chosen, the same in every arm.
-    pub(super) candidates: Vec<BackendId>,
+    candidates: Vec<BackendId>,
     /// The share of those that are there when it strikes.
-    pub(super) fraction: f64,
+    fraction: f64,
 }
 
-impl Victims {
+impl Targets {
     /// Whom it hits of those that are there, in the order of their ids: the nearest whole number to the fraction of them, and
     /// at least one, if there is one, unless the fraction is 0.
-    pub(super) fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
+    fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
         let present = self.candidates.iter().copied().filter(|backend| is_there(*backend));
         let mut hit: Vec<BackendId> = present.collect();
         let share = self.fraction * hit.len() as f64;
@@ -45,11 +51,87 @@ impl Victims {
     }
 }
 
-/// Everything that the faults of `scenario` do: the same in every arm.
-pub(super) fn strikes(scenario: &Scenario, seed: RunSeed) -> Vec<Strike> {
-    let horizon = scenario.timing.window_end();
-    let faults = scenario.faults.iter().enumerate();
-    faults.flat_map(|(number, fault)| strikes_of(fault, number, seed, horizon)).collect()
+/// Everything that the faults of a run do.
+#[derive(Debug)]
+pub(super) struct Faults {
+    strikes: Vec<Strike>,
+    /// Whom each has hit.
+    hit: Vec<Vec<BackendId>>,
+    /// The members of autoscaled groups, which can be struck only while they are there.
+    autoscaled: IdVec<BackendId, bool>,
+}
+
+impl Faults {
+    /// The faults of `scenario`: the same in every arm.
+    pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
+        let horizon = scenario.timing.window_end();
+        let faults = scenario.faults.iter().enumerate();
+        let strikes: Vec<Strike> =
+            faults.flat_map(|(number, fault)| strikes_of(fault, number, seed, horizon)).collect();
+        let is_autoscaled = |spec: &BackendSpec| scenario.groups[spec.group].autoscaling.is_some();
+        Self {
+            hit: vec![Vec::new(); strikes.len()],
+            strikes,
+            autoscaled: scenario.backends.iter().map(is_autoscaled).collect(),
+        }
+    }
+
+    /// Plans all of them.
+    pub(super) fn plan(&self, calendar: &mut Calendar) {
+        for (strike, number) in self.strikes.iter().zip(0_u32..) {
+            calendar.plan(strike.at, Event::Fault { strike: number, begins: true });
+            if let Some(end) = strike.end {
+                calendar.plan(end, Event::Fault { strike: number, begins: false });
+            }
+        }
+    }
+
+    /// When the strikes on each backend begin and end.
+    pub(super) fn edges(&self) -> IdVec<BackendId, Vec<SimTime>> {
+        let mut edges: IdVec<BackendId, Vec<SimTime>> = self.autoscaled.iter().map(|_| Vec::new()).collect();
+        for strike in &self.strikes {
+            if let StrikeEffect::Backends(targets, _) = &strike.effect {
+                for &backend in &targets.candidates {
+                    edges[backend].extend([Some(strike.at), strike.end].into_iter().flatten());
+                }
+            }
+        }
+        edges
+    }
+
+    /// The strike of this number begins or ends; gives the backends that clients find down now and did not before.
+    pub(super) fn strike(
+        &mut self,
+        now: SimTime,
+        (strike, begins): (u32, bool),
+        network: &mut Network,
+        machines: &mut Machines<'_>,
+    ) -> Vec<BackendId> {
+        let hit = &mut self.hit[strike as usize];
+        match &self.strikes[strike as usize].effect {
+            StrikeEffect::Link(between, fault) => {
+                network.links.fault(*between, *fault, begins);
+                Vec::new()
+            }
+            StrikeEffect::Backends(targets, fault) => {
+                if begins {
+                    let roster = network.balancer.roster();
+                    *hit =
+                        targets.hit(|backend| !self.autoscaled[backend] || roster.member(backend).configured);
+                }
+                let mut went_down = targets.candidates.clone();
+                went_down.retain(|backend| {
+                    let machine = &mut machines.machines[*backend];
+                    if hit.binary_search(backend).is_err() {
+                        machine.pass_fault(now);
+                        return false;
+                    }
+                    machine.fault(now, *fault, begins)
+                });
+                went_down
+            }
+        }
+    }
 }
 
 /// Every strike of fault `number` that begins before `horizon`.
@@ -57,8 +139,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
     let key = seed.stream(Purpose::FaultTargets, &format!("fault-{number}"));
     let effect = match &fault.effect {
         FaultEffect::Backends { targets, fraction, kind } => {
-            let victims = Victims { candidates: in_random_order(targets, key), fraction: fraction.value() };
-            StrikeEffect::Backends(victims, *kind)
+            let targets = Targets { candidates: in_random_order(targets, key), fraction: fraction.value() };
+            StrikeEffect::Backends(targets, *kind)
         }
         FaultEffect::Link { between, kind } => StrikeEffect::Link(*between, *kind),
     };
@@ -86,8 +168,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
             }
         }
         FaultSchedule::Rolling { at, batch, pause, grace, restart } => {
-            let StrikeEffect::Backends(victims, _) = effect else { return Vec::new() };
-            let backends = victims.hit(|_| true);
+            let StrikeEffect::Backends(targets, _) = effect else { return Vec::new() };
+            let backends = targets.hit(|_| true);
             let length = *grace + *restart + *pause;
             let batches = (0..).zip(backends.chunks(batch.get() as usize));
             batches
@@ -100,8 +182,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
 /// A restart of `batch` that begins at `start`: seen unhealthy first, then refusing.
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
     let strike = |at, end, mode| {
-        let victims = Victims { candidates: batch.to_vec(), fraction: 1.0 };
-        let effect = StrikeEffect::Backends(victims, BackendFault::Fails(mode));
+        let targets = Targets { candidates: batch.to_vec(), fraction: 1.0 };
+        let effect = StrikeEffect::Backends(targets, BackendFault::Fails(mode));
         Strike { at, end: Some(end), effect }
     };
     let down = start + grace;
@@ -173,7 +255,7 @@ mod tests {
         let sizes: Vec<usize> = strikes
             .iter()
             .map(|strike| match &strike.effect {
-                StrikeEffect::Backends(victims, _) => victims.hit(|_| true).len(),
+                StrikeEffect::Backends(targets, _) => targets.hit(|_| true).len(),
                 StrikeEffect::Link(..) => 0,
             })
             .collect();
@@ -196,9 +278,9 @@ mod tests {
         {
             let schedule = FaultSchedule::Once { at: at(1), duration: None };
             let found = strikes_of(&fault(count, fraction, schedule), 0, RunSeed::new(1, 0), at(10));
-            let StrikeEffect::Backends(victims, _) = &found[0].effect else { panic!("backends") };
-            assert_eq!(victims.hit(|_| true).len(), expected, "{fraction} of {count}");
-            assert_eq!(victims.hit(|_| false), []);
+            let StrikeEffect::Backends(targets, _) = &found[0].effect else { panic!("backends") };
+            assert_eq!(targets.hit(|_| true).len(), expected, "{fraction} of {count}");
+            assert_eq!(targets.hit(|_| false), []);
         }
     }
 }

@@ -1,14 +1,23 @@
 //! Connections under way.
 
+mod draw;
+
 use std::ops::{Deref, DerefMut, RangeInclusive};
 
 use prefetch_index::prefetch_index;
 
+use super::calendar::Calendar;
+use super::event::{Event, FlowStep};
+use super::outcome::FailureCause;
 use super::scenario::ClientGroup;
 use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
 use crate::lb::policy::PlacementOutcome;
 use crate::random::StreamKey;
 use crate::time::{SimDuration, SimTime};
+pub(super) use draw::Draw;
+
+/// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
+const FIRST_SYN_TIMEOUT: SimDuration = SimDuration::from_secs(1);
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +113,17 @@ impl Flow {
     pub(super) fn is_measured(&self) -> bool {
         self.marks.has(Mark::Measured)
     }
+
+    /// The backend that its packets have reached.
+    #[inline]
+    pub(super) fn reached(&self) -> BackendId {
+        self.backend.expect("its packets have reached a backend")
+    }
+
+    /// From the backend to the client.
+    pub(super) fn way_back(&self) -> SimDuration {
+        self.trip - self.trip.half()
+    }
 }
 
 /// A connection whose step it is, looked up once, with what its group has in common.
@@ -126,6 +146,45 @@ impl Current<'_> {
     #[inline]
     pub(super) fn request_deadline(&self) -> SimTime {
         self.sent + self.group.request_timeout
+    }
+
+    /// Plans a step of it.
+    #[inline]
+    pub(super) fn schedule(&mut self, time: SimTime, step: FlowStep, calendar: &mut Calendar) {
+        self.pending += 1;
+        calendar.plan(time, Event::Flow { flow: self.id, step });
+    }
+
+    /// Nothing but its failure at `time` can happen to it any more.
+    pub(super) fn fail_at(&mut self, time: SimTime, cause: FailureCause, calendar: &mut Calendar) {
+        self.state = FlowState::Failing;
+        self.schedule(time, FlowStep::Fails(cause), calendar);
+    }
+
+    /// No answer to its SYN will come: the client sends another SYN later, or gives up. (It is too late already if the SYN
+    /// was longer on its way than the client waits.)
+    pub(super) fn await_syn_timer(&mut self, calendar: &mut Calendar) {
+        let deadline = self.connect_deadline();
+        let timer = (self.sent + FIRST_SYN_TIMEOUT * (1 << self.syn_retries.min(20))).max(calendar.now());
+        if timer < deadline {
+            self.syn_retries += 1;
+            self.schedule(timer, FlowStep::SynTimer, calendar);
+        } else {
+            self.fail_at(deadline, FailureCause::ConnectTimeout, calendar);
+        }
+    }
+
+    /// No response to its request will come.
+    pub(super) fn await_request_timeout(&mut self, calendar: &mut Calendar) {
+        self.fail_at(self.request_deadline(), FailureCause::RequestTimeout, calendar);
+    }
+
+    /// The request that is under way fails when it has taken too long.
+    pub(super) fn time_request(&mut self, calendar: &mut Calendar) {
+        if !self.marks.has(Mark::Timed) {
+            self.marks.set(Mark::Timed, true);
+            self.schedule(self.request_deadline(), FlowStep::RequestTimeout, calendar);
+        }
     }
 }
 
@@ -162,6 +221,11 @@ impl<'a> Flows<'a> {
     /// No connection of these client groups.
     pub(super) fn new(groups: &'a IdVec<ClientId, ClientGroup>) -> Self {
         Self { groups, chunks: Vec::new(), used: 0, free: Vec::new() }
+    }
+
+    /// A client group.
+    pub(super) fn group(&self, client: ClientId) -> &'a ClientGroup {
+        &self.groups[client]
     }
 
     /// Gives a new connection a slot.

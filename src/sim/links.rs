@@ -1,6 +1,6 @@
 //! The network between client places and zones: round trips, and what faults make of them.
 
-use super::scenario::{Fault, FaultEffect, LinkFault, Scenario};
+use super::scenario::{LinkFault, Scenario};
 use crate::ids::{Id, PlaceId, ZoneId};
 use crate::random::Distribution;
 use crate::time::SimDuration;
@@ -13,8 +13,6 @@ pub(super) struct Links {
     zones: usize,
     /// How many links lose packets now.
     lossy: usize,
-    /// Whether any ever does.
-    ever_lossy: bool,
 }
 
 /// The way from a place to a zone and back.
@@ -36,10 +34,7 @@ impl Links {
             losses: Vec::new(),
         };
         let links = scenario.round_trips.iter().flat_map(|row| row.iter().map(link)).collect();
-        let loses =
-            |fault: &Fault| matches!(fault.effect, FaultEffect::Link { kind: LinkFault::Loss(_), .. });
-        let ever_lossy = scenario.faults.iter().any(loses);
-        Self { links, zones: scenario.zones.len(), lossy: 0, ever_lossy }
+        Self { links, zones: scenario.zones.len(), lossy: 0 }
     }
 
     /// The link of a place with a zone.
@@ -52,12 +47,6 @@ impl Links {
     #[inline]
     pub(super) fn is_lossy(&self) -> bool {
         self.lossy > 0
-    }
-
-    /// Whether any link ever loses packets.
-    #[inline]
-    pub(super) fn is_ever_lossy(&self) -> bool {
-        self.ever_lossy
     }
 
     /// The probability that a packet is not lost now.

@@ -10,7 +10,7 @@ use crate::time::{SimDuration, SimTime};
 
 /// The probers of one backend. Each has one probe under way at most (its timeout is no longer than the interval).
 #[derive(Debug)]
-pub(super) struct Probers {
+pub(super) struct ProberSet {
     check: HealthCheck,
     health: JointHealth,
     /// Round trips between prober and backend: those within the backend's zone.
@@ -46,7 +46,7 @@ struct InService {
     life: u32,
 }
 
-impl Probers {
+impl ProberSet {
     /// The probers of the backend called `backend`. Results count only once [`check`](Self::check) is called.
     pub(super) fn new(
         check: HealthCheck,

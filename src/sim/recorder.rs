@@ -10,8 +10,9 @@ use super::outcome::{
     BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Sample, Timeline, Traffic, ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
-use super::station::Waiting;
+use super::station::{Waiting, Work};
 use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::lb::Counters;
 use crate::lb::policy::PlacementOutcome;
 use crate::stats::{Histogram, Level};
 use crate::time::{SimDuration, SimTime};
@@ -115,9 +116,11 @@ pub(super) struct Recorder {
     /// Measured connections that began, and those of them that completed.
     started: u64,
     completed: u64,
-    /// Measured connections that are not over.
-    outstanding: u64,
     opened: u64,
+    /// What the load balancer had counted when the last sample ended.
+    counters: Counters,
+    /// The most tracking entries at one time up to then.
+    peak_entries: u64,
 }
 
 impl Recorder {
@@ -155,8 +158,9 @@ impl Recorder {
             samples_done: 0,
             started: 0,
             completed: 0,
-            outstanding: 0,
             opened: 0,
+            counters: Counters::default(),
+            peak_entries: 0,
         }
     }
 
@@ -166,25 +170,11 @@ impl Recorder {
         prefetch_index(self.backends.iter().as_slice(), backend.index());
     }
 
-    /// The zone of a backend.
+    /// A connection begins.
     #[inline]
-    pub(super) fn zone(&self, backend: BackendId) -> ZoneId {
-        self.backend_zones[backend]
-    }
-
-    /// Whether measured connections are still under way.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.outstanding > 0
-    }
-
-    /// A connection begins; tells whether it is measured.
-    #[inline]
-    pub(super) fn opened(&mut self, now: SimTime) -> bool {
+    pub(super) fn opened(&mut self, flow: &Flow) {
         self.opened += 1;
-        let measured = self.timing.is_measured(now);
-        self.started += u64::from(measured);
-        self.outstanding += u64::from(measured);
-        measured
+        self.started += u64::from(flow.is_measured());
     }
 
     #[inline]
@@ -263,7 +253,6 @@ impl Recorder {
         if !flow.is_measured() {
             return;
         }
-        self.outstanding -= 1;
         let failed = u64::from(failure.is_some());
         let traffic = Traffic { connections: 1, failed_connections: failed, ..Traffic::default() };
         self.add(flow.client, flow.backend, &traffic);
@@ -306,15 +295,12 @@ impl Recorder {
         self.backends.iter_mut().for_each(|record| record.load.peak_active = record.load.active);
     }
 
-    /// How long the sample that ends now has been.
-    pub(super) fn sample_length(&self, now: SimTime) -> SimDuration {
-        now.since(self.sample_start)
-    }
-
-    /// Notes how busy `backend` was over the sample that ends.
-    pub(super) fn utilization(&mut self, backend: BackendId, utilization: f64, length: SimDuration) {
+    /// The workers of `backend` have worked so long in the sample that ends.
+    pub(super) fn worked(&mut self, now: SimTime, backend: BackendId, work: Work) {
+        let length = now.since(self.sample_start).as_nanos() as f64;
+        let utilization = work.nanos as f64 / (f64::from(work.workers) * length);
         let record = &mut self.backends[backend];
-        *record.busy_nanos.get_or_insert(0.0) += utilization * length.as_nanos() as f64;
+        *record.busy_nanos.get_or_insert(0.0) += utilization * length;
         record.peak_utilization = Some(record.peak_utilization.unwrap_or(0.0).max(utilization));
         if record.held_healthy.is_some() {
             let busy = &mut self.busy[self.backend_zones[backend]];
@@ -328,9 +314,9 @@ impl Recorder {
         self.backends[backend].waiting = Some(waiting);
     }
 
-    /// A sample of the timeline ends, in which the role that serves changed `switches` times.
-    pub(super) fn sample_ends(&mut self, now: SimTime, switches: u64) {
-        let length = self.sample_length(now).as_nanos() as f64;
+    /// A sample of the timeline ends, up to which the load balancer has counted this since the window began.
+    pub(super) fn sample_ends(&mut self, now: SimTime, counters: Counters, peak_entries: u64) {
+        let length = now.since(self.sample_start).as_nanos() as f64;
         let row = &mut self.timeline.traffic[self.samples_done];
         let samples = row.iter_mut().flat_map(|samples| samples.zones.iter_mut());
         for (sample, pair) in samples.zip(self.pairs.iter_mut()) {
@@ -346,20 +332,17 @@ impl Recorder {
             let busy = std::mem::take(&mut self.busy[zone]);
             sample.utilization = (busy.count > 0).then(|| busy.sum / f64::from(busy.count));
         }
-        self.timeline.failover_switches[self.samples_done] = switches;
+        self.timeline.failover_switches[self.samples_done] =
+            counters.failover_switches - self.counters.failover_switches;
+        (self.counters, self.peak_entries) = (counters, peak_entries);
         self.timeline.responses.push(std::mem::take(&mut self.responses));
         self.samples_done += 1;
         self.sample_start = now;
         self.sample_end = self.timing.sample_end(now);
     }
 
-    /// When the current sample ends; `None` after the window.
-    pub(super) fn next_sample_end(&self) -> Option<SimTime> {
-        (self.sample_start < self.timing.window_end()).then_some(self.sample_end)
-    }
-
-    /// The measurements, of a run that is over at `now`.
-    pub(super) fn finish(mut self, now: SimTime) -> Outcome {
+    /// The measurements, of a run that is over at `now` after so many events.
+    pub(super) fn finish(mut self, now: SimTime, events: u64) -> Outcome {
         let duration = self.timing.duration.as_nanos() as f64;
         for record in self.backends.iter_mut() {
             record.count_time(&self.timing, now);
@@ -395,7 +378,12 @@ impl Recorder {
             diverted_connections: self.diverted_connections,
             timeline: self.timeline,
             opened: self.opened,
-            ..Outcome::default()
+            conntrack_lookups: self.counters.lookups,
+            conntrack_hits: self.counters.hits,
+            conntrack_peak_entries: self.peak_entries,
+            health_transitions: self.counters.health_transitions,
+            failover_switches: self.counters.failover_switches,
+            events,
         };
         outcome.assert_conserved();
         outcome

@@ -69,6 +69,13 @@ impl Scenario {
         faults.chain(self.operations.iter().map(|operation| operation.at)).min()
     }
 
+    /// Whether the network ever loses packets.
+    pub fn loses_packets(&self) -> bool {
+        let loses =
+            |fault: &Fault| matches!(fault.effect, FaultEffect::Link { kind: LinkFault::Loss(_), .. });
+        self.faults.iter().any(loses)
+    }
+
     /// The same world without what the file says will happen, and when.
     #[must_use]
     pub fn undisturbed(mut self) -> Self {

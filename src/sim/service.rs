@@ -1,92 +1,154 @@
-//! What happens to a request at its backend: it is admitted, waits, is served, and answered. Probes that go through the
-//! queue take the same way.
+//! What happens at a backend to what clients send: requests are admitted, wait, are served, and answered. Probes that go
+//! through the queue take the same way.
 
-use super::connection::Draw;
+use super::calendar::Calendar;
+use super::connection::Sent;
 use super::event::{BackendStep, Event, FlowStep};
-use super::flow::{Current, FlowState, Flows, Mark};
+use super::flow::{Current, Draw, FlowState, Flows};
 use super::machine::MachineState;
+use super::machines::Machines;
 use super::outcome::FailureCause;
-use super::simulation::Simulation;
+use super::probing::Probing;
 use super::station::{Admission, Job};
 use crate::ids::BackendId;
 use crate::lb::packet::Protocol;
-use crate::time::{SimDuration, SimTime};
+use crate::time::SimTime;
 
-impl Simulation<'_> {
-    /// A request reaches its backend at time `now`.
-    pub(super) fn request_arrives(&mut self, now: SimTime, flow: &mut Current<'_>) {
+impl Machines<'_> {
+    /// What a client has just sent: it meets its backend at once where that is known to be then as it is now.
+    #[inline]
+    pub(super) fn receive(&mut self, sent: Sent, flow: &mut Current<'_>, calendar: &mut Calendar) {
+        match sent {
+            Sent::Nothing => {}
+            Sent::Syn(arrival) => {
+                let backend = flow.reached();
+                if self.machines[backend].is_known(arrival) {
+                    self.syn_meets(flow, backend, calendar);
+                } else {
+                    flow.schedule(arrival, FlowStep::SynArrives, calendar);
+                }
+            }
+            Sent::Request(arrival) => {
+                let backend = flow.reached();
+                // A request to a station with a queue must take its turn among the others.
+                if self.stations[backend].is_unlimited() && self.machines[backend].is_known(arrival) {
+                    self.request_arrives(arrival, flow, calendar);
+                } else {
+                    flow.schedule(arrival, FlowStep::RequestArrives, calendar);
+                }
+            }
+            Sent::Astray => self.refuse(flow, calendar),
+        }
+    }
+
+    /// A backend answers a packet of a connection that it does not know with RST.
+    #[cold]
+    fn refuse(&self, flow: &mut Current<'_>, calendar: &mut Calendar) {
+        if self.is_silent(flow.reached()) {
+            flow.await_request_timeout(calendar);
+        } else {
+            flow.fail_at(calendar.now() + flow.trip, FailureCause::Reset, calendar);
+        }
+    }
+
+    /// A SYN reaches its backend.
+    pub(super) fn syn_arrives(&self, flow: &mut Current<'_>, calendar: &mut Calendar) {
+        self.syn_meets(flow, flow.reached(), calendar);
+    }
+
+    /// A SYN meets its backend as it is now. A SYN whose answer is on its way is not sent again.
+    #[inline(always)]
+    fn syn_meets(&self, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
+        let machine = &self.machines[backend];
+        let answer = flow.sent + flow.trip;
+        match machine.state() {
+            MachineState::Silent => flow.await_syn_timer(calendar),
+            MachineState::Refusing => flow.fail_at(answer, FailureCause::Refused, calendar),
+            MachineState::Up => {
+                flow.incarnation = machine.incarnation();
+                flow.schedule(answer, FlowStep::Established, calendar);
+            }
+        }
+    }
+
+    /// A request reaches its backend at time `at`.
+    pub(super) fn request_arrives(&mut self, at: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
         let backend = flow.reached();
         let machine = &self.machines[backend];
         let back = flow.way_back();
         match machine.state() {
-            MachineState::Silent => return self.await_request_timeout(flow),
+            MachineState::Silent => return flow.await_request_timeout(calendar),
             MachineState::Refusing if flow.group.protocol == Protocol::Tcp => {
-                return self.fail_at(now + back, flow, FailureCause::Reset);
+                return flow.fail_at(at + back, FailureCause::Reset, calendar);
             }
             // Other protocols hear that the port is unreachable.
-            MachineState::Refusing => {
-                return self.fail_at(now + back, flow, FailureCause::Refused);
-            }
+            MachineState::Refusing => return flow.fail_at(at + back, FailureCause::Refused, calendar),
             MachineState::Up if flow.group.protocol != Protocol::Tcp => {
                 flow.incarnation = machine.incarnation();
             }
             MachineState::Up if machine.incarnation() != flow.incarnation => {
-                return self.fail_at(now + back, flow, FailureCause::Reset);
+                return flow.fail_at(at + back, FailureCause::Reset, calendar);
             }
             MachineState::Up => {}
         }
-        match self.stations[backend].admit(now, Job::Request(flow.id)) {
-            Admission::Starts => self.serve(now, flow, backend),
+        match self.stations[backend].admit(at, Job::Request(flow.id)) {
+            Admission::Starts => self.serve(at, flow, backend, calendar),
             Admission::Waits => {
                 flow.pending += 1;
-                self.time_request(flow);
+                flow.time_request(calendar);
             }
-            Admission::Full => self.fail_at(now + back, flow, FailureCause::QueueFull),
+            Admission::Full => flow.fail_at(at + back, FailureCause::QueueFull, calendar),
         }
     }
 
-    /// A worker begins with a request at time `now`.
+    /// A worker begins with a request at time `at`.
     #[inline(always)]
-    fn serve(&mut self, now: SimTime, flow: &mut Current<'_>, backend: BackendId) {
-        let work = flow.draw(Draw::Service, flow.requests_sent, self.stations[backend].service_time);
-        let work = work.scaled(self.machines[backend].slowness(now));
+    fn serve(&mut self, at: SimTime, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
+        let work = flow.draw(Draw::Service, self.stations[backend].service_time);
+        let work = work.scaled(self.machines[backend].slowness(at));
         if self.stations[backend].is_sharing() {
             flow.pending += 1;
-            self.time_request(flow);
-            return self.share(now, backend, Job::Request(flow.id), work);
+            flow.time_request(calendar);
+            return self.share(backend, Job::Request(flow.id), work, calendar);
         }
-        let done = now + work;
+        let done = at + work;
         self.machines[backend].watch(flow.id, flow.key, done);
         if self.stations[backend].is_unlimited() {
-            self.respond(done, flow);
+            self.respond(done, flow, calendar);
         } else {
-            self.schedule(done, flow, FlowStep::ServiceEnds);
+            flow.schedule(done, FlowStep::ServiceEnds, calendar);
             if done > flow.request_deadline() {
-                self.time_request(flow);
+                flow.time_request(calendar);
             }
         }
     }
 
     /// A worker is done with a request; gives its backend, if it is to take the next one.
-    pub(super) fn service_ends(&mut self, now: SimTime, flow: &mut Current<'_>) -> Option<BackendId> {
+    pub(super) fn service_ends(&self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Option<BackendId> {
         let backend = flow.reached();
-        if self.machines[backend].incarnation() != flow.incarnation {
+        if !self.knows(flow) {
             // The backend has failed since, or is another machine: its workers dropped everything.
             if flow.state == FlowState::Requesting {
-                self.await_request_timeout(flow);
+                flow.await_request_timeout(calendar);
             }
             return None;
         }
         if flow.state == FlowState::Requesting {
-            self.respond(now, flow);
+            self.respond(calendar.now(), flow, calendar);
         }
         Some(backend)
     }
 
     /// A worker is done, and takes the next job.
-    pub(super) fn serve_next(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
-        let Self { stations, probers, .. } = self;
-        let next = stations[backend].take_next(now, |job| match job {
+    pub(super) fn serve_next(
+        &mut self,
+        backend: BackendId,
+        flows: &mut Flows<'_>,
+        probing: &mut Probing<'_>,
+        calendar: &mut Calendar,
+    ) {
+        let now = calendar.now();
+        let next = self.stations[backend].take_next(now, |job| match job {
             Job::Request(id) => {
                 let is_wanted = flows[id].state == FlowState::Requesting;
                 if !is_wanted {
@@ -96,104 +158,100 @@ impl Simulation<'_> {
                 }
                 is_wanted
             }
-            Job::Probe(probe) => probers[backend].awaits(probe),
+            Job::Probe(probe) => probing.awaits(backend, probe),
         });
         match next {
-            Some(Job::Request(id)) => {
-                self.serve(now, &mut flows.named(id), backend);
-            }
-            Some(Job::Probe(probe)) => self.serve_probe(now, backend, probe),
+            Some(Job::Request(id)) => self.serve(now, &mut flows.named(id), backend, calendar),
+            Some(Job::Probe(probe)) => probing.serve_probe(backend, probe, self, calendar),
             None => {}
         }
     }
 
-    /// A job shares a backend's workers from now on.
-    pub(super) fn share(&mut self, now: SimTime, backend: BackendId, job: Job, work: SimDuration) {
-        if let Some(end) = self.stations[backend].share(now, job, work) {
-            self.queue.push(end, Event::Backend { backend, step: BackendStep::SharedEnds });
-        }
-    }
-
     /// Jobs that share a backend's workers may have ended.
-    pub(super) fn shared_ends(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
-        let (done, next) = self.stations[backend].take_shared(now);
+    pub(super) fn shared_ends(
+        &mut self,
+        backend: BackendId,
+        flows: &mut Flows<'_>,
+        probing: &Probing<'_>,
+        calendar: &mut Calendar,
+    ) {
+        let (done, next) = self.stations[backend].take_shared(calendar.now());
         for job in done {
             match job {
                 Job::Request(id) => {
                     let mut flow = flows.named(id);
                     if flow.state == FlowState::Requesting {
-                        self.respond(now, &mut flow);
+                        self.respond(calendar.now(), &mut flow, calendar);
                     }
                     flows.release(id);
                 }
-                Job::Probe(probe) => self.probe_answered(now, backend, probe),
+                Job::Probe(probe) => probing.probe_answered(backend, probe, calendar),
             }
         }
         if let Some(end) = next {
-            self.queue.push(end, Event::Backend { backend, step: BackendStep::SharedEnds });
+            calendar.plan(end, Event::Backend { backend, step: BackendStep::SharedEnds });
         }
+    }
+
+    /// Whether the machine that accepted the connection is still there, and was never down since.
+    pub(super) fn knows(&self, flow: &Current<'_>) -> bool {
+        self.machines[flow.reached()].incarnation() == flow.incarnation
     }
 
     /// A backend answers at time `done`. Whether the network loses the answer is decided then.
-    fn respond(&mut self, done: SimTime, flow: &mut Current<'_>) {
-        if self.links.is_ever_lossy() && done <= flow.request_deadline() {
+    fn respond(&self, done: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
+        if self.answers_get_lost && done <= flow.request_deadline() {
             flow.resends = 0;
-            return self.schedule(done, flow, FlowStep::Answer);
+            return flow.schedule(done, FlowStep::Answer, calendar);
         }
-        self.deliver(done, flow);
+        deliver(done, flow, calendar);
     }
 
-    /// An answer sets out at time `sent`, and is not lost.
-    #[inline(always)]
-    pub(super) fn deliver(&mut self, sent: SimTime, flow: &mut Current<'_>) {
-        let response = sent + flow.way_back();
-        if response <= flow.request_deadline() {
-            self.schedule(response, flow, FlowStep::Response);
-        } else {
-            self.time_request(flow);
-        }
-    }
-
-    /// The request that is under way fails when it has taken too long.
-    fn time_request(&mut self, flow: &mut Current<'_>) {
-        if !flow.marks.has(Mark::Timed) {
-            flow.marks.set(Mark::Timed, true);
-            let deadline = flow.request_deadline();
-            self.schedule(deadline, flow, FlowStep::RequestTimeout);
-        }
-    }
-
-    /// A request may have taken too long. If it is a later one that has not, the event comes again.
-    /// Tells whether it has.
-    pub(super) fn request_timeout(&mut self, now: SimTime, flow: &mut Current<'_>) -> bool {
-        flow.marks.set(Mark::Timed, false);
-        if flow.state != FlowState::Requesting {
-            // It was answered, or has failed.
-            return false;
-        }
-        let too_long = now >= flow.request_deadline();
-        if too_long {
-            self.fail(now, flow, FailureCause::RequestTimeout);
-        } else {
-            self.time_request(flow);
-        }
-        too_long
+    /// A new machine takes a backend's place, to which no old connection is known.
+    pub(super) fn replace(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
+        self.machines[backend].replace(calendar.now());
+        self.plan_renewal(backend, calendar);
+        self.went_down(backend, flows, calendar);
     }
 
     /// Everything that a backend was doing is lost when it goes down.
-    pub(super) fn went_down(&mut self, now: SimTime, flows: &mut Flows<'_>, backend: BackendId) {
+    pub(super) fn went_down(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         for (id, key) in self.machines[backend].take_exposed() {
             // The slot may be another connection's by now.
             if flows[id].key == key {
-                self.interrupt(now, &mut flows.at(id), backend);
+                self.interrupt(&mut flows.at(id), backend, calendar);
             }
         }
-        for job in self.stations[backend].stop(now) {
+        for job in self.stations[backend].stop(calendar.now()) {
             // A probe that is lost times out.
             if let Job::Request(id) = job {
-                self.interrupt(now, &mut flows.named(id), backend);
+                self.interrupt(&mut flows.named(id), backend, calendar);
                 flows.release(id);
             }
         }
+    }
+
+    /// The backend goes down while it has a request of this connection.
+    fn interrupt(&self, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
+        if flow.state != FlowState::Requesting || flow.backend != Some(backend) {
+            return;
+        }
+        match self.machines[backend].state() {
+            MachineState::Refusing => {
+                flow.fail_at(calendar.now() + flow.way_back(), FailureCause::Reset, calendar);
+            }
+            _ => flow.await_request_timeout(calendar),
+        }
+    }
+}
+
+/// An answer sets out at time `sent`, and is not lost.
+#[inline(always)]
+pub(super) fn deliver(sent: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
+    let response = sent + flow.way_back();
+    if response <= flow.request_deadline() {
+        flow.schedule(response, FlowStep::Response, calendar);
+    } else {
+        flow.time_request(calendar);
     }
 }

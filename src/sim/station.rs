@@ -93,6 +93,15 @@ pub(super) struct Waiting {
     pub(super) mean_nanos: Option<f64>,
 }
 
+/// What the workers of a station have done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Work {
+    /// Worker time, in nanoseconds.
+    pub(super) nanos: u128,
+    /// How many workers there are.
+    pub(super) workers: u32,
+}
+
 impl<'a> Station<'a> {
     pub(super) fn new(server: &'a Server) -> Self {
         let limits = match server.workers {
@@ -194,11 +203,10 @@ impl<'a> Station<'a> {
         dropped.into_iter().map(|(job, _)| job).collect()
     }
 
-    /// The mean share of busy workers since the last call, which was `length` ago; absent without a limit.
-    pub(super) fn take_utilization(&mut self, now: SimTime, length: SimDuration) -> Option<f64> {
+    /// What workers have done since the last call; absent without a limit.
+    pub(super) fn take_work(&mut self, now: SimTime) -> Option<Work> {
         let limits = self.limits.as_mut()?;
-        let busy = limits.take_busy(now) as f64;
-        Some(busy / (limits.workers as f64 * length.as_nanos() as f64))
+        Some(Work { nanos: limits.take_busy(now), workers: limits.workers as u32 })
     }
 
     /// How long jobs have waited since [`Self::restart`], which was `length` ago; absent without a limit.

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{experiment, outcome, outcomes};
+use super::{experiment, outcome};
+use crate::job::runner::{RunId, run_one};
 use crate::metrics::{Metric, Run};
 use crate::sim::outcome::{FailureCause, Outcome};
 
@@ -84,8 +85,8 @@ fn ports_in_use_are_never_given_again() {
     assert!((1200..2000).contains(&reset), "{reset} reset");
     // 60 000 would have to be open at a time.
     let broken = experiment(&text("75s"));
-    let panic = std::panic::catch_unwind(|| outcomes(&broken)).unwrap_err();
-    assert!(panic.downcast_ref::<String>().unwrap().contains("more addresses"));
+    let error = run_one(&broken, RunId { cell: 0, replication: 0 }).unwrap_err();
+    assert!(error.to_string().contains("more addresses"));
 }
 
 fn metric(text: &str, name: &str) -> f64 {

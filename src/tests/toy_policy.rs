@@ -105,7 +105,7 @@ fn scenario(from: SimTime) -> Scenario {
 #[test]
 fn it_shares_traffic_out_as_it_says() {
     let scenario = scenario(SimTime::ZERO);
-    let outcome = Simulation::new(&scenario, RunSeed::new(7, 0)).run();
+    let outcome = Simulation::new(&scenario, RunSeed::new(7, 0)).run().unwrap();
     outcome.assert_conserved();
     let total = outcome.total().connections;
     assert_eq!(outcome.decided(PlacementOutcome::Split), total);

@@ -18,7 +18,7 @@ use diurnal::DiurnalArrivals;
 pub use diurnal::{Diurnal, PeakToMean};
 use modulated::ModulatedArrivals;
 pub use modulated::Modulation;
-pub use trace::{TraceRow, TraceRows, TraceSource};
+pub use trace::{TraceError, TraceRow, TraceRows, TraceSource};
 
 /// Connections per second: above zero, and at most a thousand million.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
@@ -137,7 +137,7 @@ pub struct Arrival {
     pub trace: Option<TraceRow>,
 }
 
-/// A running arrival process. It is the iterator of its connections, which may end.
+/// A running arrival process. It is the iterator of its connections, which may end; a trace may break off with an error.
 #[derive(Debug)]
 pub struct Arrivals {
     process: Process,
@@ -160,11 +160,12 @@ enum Process {
     Closed,
 }
 
-impl Arrivals {
-    /// The time of the next connection; [`SimTime::NEVER`] if there is none.
+impl Iterator for Arrivals {
+    type Item = Result<Arrival, TraceError>;
+
     #[inline]
-    pub fn next_time(&mut self) -> SimTime {
-        match &mut self.process {
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = match &mut self.process {
             Process::Poisson { mean_gap, last } => {
                 *last = later(*last, *mean_gap * exponential(&mut self.stream));
                 *last
@@ -176,22 +177,12 @@ impl Arrivals {
             }
             Process::Modulated(arrivals) => arrivals.next_time(&mut self.stream),
             Process::Diurnal(arrivals) => arrivals.next_time(&mut self.stream),
-            Process::Trace(rows) => rows.next().map_or(SimTime::NEVER, |(at, _)| at),
-            Process::Closed => SimTime::NEVER,
-        }
-    }
-}
-
-impl Iterator for Arrivals {
-    type Item = Arrival;
-
-    #[inline]
-    fn next(&mut self) -> Option<Arrival> {
-        if let Process::Trace(rows) = &mut self.process {
-            return rows.next().map(|(at, row)| Arrival { at, trace: Some(row) });
-        }
-        let at = self.next_time();
-        (at < SimTime::NEVER).then_some(Arrival { at, trace: None })
+            Process::Trace(rows) => {
+                return rows.next().map(|row| row.map(|(at, row)| Arrival { at, trace: Some(row) }));
+            }
+            Process::Closed => return None,
+        };
+        (at < SimTime::NEVER).then_some(Ok(Arrival { at, trace: None }))
     }
 }
 

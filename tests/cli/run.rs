@@ -201,6 +201,25 @@ fn a_run_ends_with_the_headlines_of_every_cell() {
 }
 
 #[test]
+fn a_world_that_cannot_go_on_is_status_1_and_no_fault_of_zonesim() {
+    let folder = tempfile::tempdir().unwrap();
+    let crowded =
+        SMALL.replace("rate = 40.0 } }", "rate = 2000.0 } }\naddresses = 1\nrequest_timeout = \"1h\"");
+    let slow =
+        crowded.replace("mean = \"20ms\"", "mean = \"1h\"").replace("workers = 4", "workers = \"unlimited\"");
+    fs::write(folder.path().join("file.toml"), slow).unwrap();
+    let output = zonesim(folder.path(), &["run", "file.toml", "--no-charts", "--out", "out"]);
+    assert_status(&output, 1);
+    let text = stderr(&output);
+    assert!(
+        text.contains("the client group \"web-a\" has a connection open on each of its 28232 ports"),
+        "{text}"
+    );
+    assert!(text.contains("give the group more addresses than 1"), "{text}");
+    assert!(!text.contains("fault of zonesim") && !text.contains("panicked"), "{text}");
+}
+
+#[test]
 fn quiet_says_nothing() {
     let folder = folder_with(SMALL);
     let output = zonesim(folder.path(), &["run", "small.toml", "--quiet", "--no-charts"]);

@@ -41,7 +41,7 @@ fn run(experiment: &Experiment, mut agenda: Agenda, chance: u32) -> (Agenda, BTr
     while !waiting.is_empty() {
         waiting.shuffle(&mut rng);
         let id = waiting.pop().expect("there is one");
-        let outcome = run_one(experiment, id);
+        let outcome = run_one(experiment, id).unwrap();
         let scenario = experiment.scenario(&experiment.cells()[id.cell]);
         let latency = outcome.latency_overall();
         waiting

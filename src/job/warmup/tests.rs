@@ -38,7 +38,7 @@ fn experiment(simulation: &str, server: &str, more: &str) -> Experiment {
 
 fn found(experiment: &Experiment) -> Result<FoundWarmup, NoWarmup> {
     let pilot = experiment.pilot();
-    let batches = |run| (run, Batches::of(&run_one(&pilot, run).timeline, usize::MAX));
+    let batches = |run| (run, Batches::of(&run_one(&pilot, run).unwrap().timeline, usize::MAX));
     find(experiment, &pilot_runs(experiment).into_iter().map(batches).collect())
 }
 
@@ -52,7 +52,7 @@ fn doubts(experiment: &Experiment) -> Vec<Option<Doubt>> {
         let scenario = experiment.scenario(cell);
         let mut steadiness = Steadiness::new(&scenario);
         for replication in 0..experiment.replications() {
-            steadiness.add(&run_one(experiment, RunId { cell: cell.index, replication }).timeline);
+            steadiness.add(&run_one(experiment, RunId { cell: cell.index, replication }).unwrap().timeline);
         }
         steadiness.doubt(experiment.cells().len())
     });
@@ -109,7 +109,7 @@ fn what_is_to_be_measured_may_not_come_before() {
 #[test]
 fn a_timeline_has_the_time_of_every_response_in_the_window() {
     let experiment = experiment("replications = 1, warmup = \"1m\"", SHORT, "");
-    let outcome = run_one(&experiment, RunId { cell: 0, replication: 0 });
+    let outcome = run_one(&experiment, RunId { cell: 0, replication: 0 }).unwrap();
     let responses = &outcome.timeline.responses;
     assert_eq!(responses.len(), 180);
     let count: u64 = responses.iter().map(|sample| sample.count).sum();
@@ -125,7 +125,8 @@ fn pilots_share_no_randomness_with_measured_runs() {
     let experiment = auto(SHORT, "");
     let pilot = pilot_runs(&experiment)[0];
     let measured = RunId { cell: 0, replication: 0 };
-    assert_ne!(run_one(&experiment.pilot(), pilot).opened, run_one(&experiment.pilot(), measured).opened);
+    let opened = |run| run_one(&experiment.pilot(), run).unwrap().opened;
+    assert_ne!(opened(pilot), opened(measured));
 }
 
 #[test]

@@ -18,8 +18,13 @@ pub struct TraceRow {
     pub duration: Option<SimDuration>,
 }
 
-/// The connections of a trace, in the order of their times.
-pub type TraceRows = Box<dyn Iterator<Item = (SimTime, TraceRow)> + Send>;
+/// The connections of a trace, in the order of their times; nothing follows an error.
+pub type TraceRows = Box<dyn Iterator<Item = Result<(SimTime, TraceRow), TraceError>> + Send>;
+
+/// A trace that is not what it was when it was checked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} (the trace changed after the experiment was read: run it again)")]
+pub struct TraceError(pub String);
 
 /// Where the connections of a trace come from. Every run reads them anew, one after the other.
 #[derive(Clone)]

@@ -1,0 +1,69 @@
+//! What a connection draws: each kind of draw has a stream of its own, so that every arm draws the same.
+
+use rand::Rng;
+use rand_xoshiro::SplitMix64;
+
+use super::Flow;
+use crate::random::{Distribution, Quantity, open_unit};
+
+/// What a draw of a connection is for.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) enum Draw {
+    Requests,
+    SynTrip,
+    RequestTrip,
+    Service,
+    Think,
+    RequestBytes,
+    ResponseBytes,
+    Destination,
+    Fragmented,
+    SynLoss,
+    RequestLoss,
+    ResponseLoss,
+}
+
+impl Draw {
+    /// The number of `flow`'s latest draw of this kind: of its SYN, of its request, or of that one's sending.
+    #[inline]
+    fn number(self, flow: &Flow) -> u32 {
+        match self {
+            Self::Requests | Self::Destination => 0,
+            Self::SynTrip | Self::SynLoss => u32::from(flow.syn_retries),
+            Self::RequestLoss | Self::ResponseLoss => {
+                flow.requests_sent << 5 | u32::from(flow.resends.min(31))
+            }
+            _ => flow.requests_sent,
+        }
+    }
+}
+
+impl Flow {
+    /// The generator of a draw.
+    #[inline]
+    fn draws(&self, what: Draw) -> SplitMix64 {
+        self.key.draws_of(u64::from(what.number(self)) << 8 | what as u64)
+    }
+
+    /// A number from 0 to 1, neither included.
+    pub(in super::super) fn unit(&self, what: Draw) -> f64 {
+        open_unit(self.draws(what).next_u64())
+    }
+
+    /// One of `count` numbers from 0 on, each as likely as any other.
+    pub(in super::super) fn choose(&self, what: Draw, count: u16) -> u16 {
+        if count == 1 {
+            return 0;
+        }
+        ((u128::from(self.draws(what).next_u64()) * u128::from(count)) >> 64) as u16
+    }
+
+    /// A value of `law`.
+    #[inline]
+    pub(in super::super) fn draw<Q: Quantity>(&self, what: Draw, law: &Distribution<Q>) -> Q {
+        match law.constant_value() {
+            Some(value) => value,
+            None => law.sample_of(self.draws(what)),
+        }
+    }
+}
