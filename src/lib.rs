@@ -42,7 +42,7 @@
 //!
 //! # To add a …
 //!
-//! - **metric**: a row of [`metrics::METRICS`]. Headers, summaries and thresholds derive from it.
+//! - **metric**: a row of `metrics/table.rs`. Headers, summaries, thresholds, comparisons and the words of charts derive from it.
 //! - **chart**: a file in `figures/charts/` and its line in the list there.
 //! - **distribution**: a form in `random/distribution.rs` and a law in `random/distribution/law.rs`. **Arrival process**:
 //!   a variant of [`workload::ArrivalSpec`].

@@ -10,7 +10,7 @@ mod best;
 mod effect;
 pub mod records;
 
-use crate::metrics::gauge::{Gauge, Good};
+use crate::metrics::{Good, Metric};
 use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
 use baseline::Baseline;
@@ -26,7 +26,7 @@ pub const FAMILY_ERROR: f64 = 0.05;
 pub struct Request {
     /// The baseline: an arm, with values of its own axes after commas. Default: `disabled`, `base`, or the first arm.
     pub baseline: Option<String>,
-    /// Names of metrics. Default: [`HEADLINES`](crate::metrics::gauge::HEADLINES), as far as the folder has them.
+    /// Names of metrics. Default: the [headlines](Metric::headlines), as far as the folder has them.
     pub metrics: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct MetricRows {
     /// Its name.
     pub name: String,
     /// How to read it.
-    pub gauge: Gauge,
+    pub metric: &'static Metric,
     /// One row for each of [`Comparison::policies`].
     pub rows: Vec<Row>,
     /// The best policy of each block of cells that are compared with the same one. Empty if no direction is good.
@@ -170,10 +170,10 @@ pub fn compare(observed: &Observed, request: &Request) -> Result<Comparison, Que
         .into_iter()
         .map(|column| {
             let name = observed.results().metrics[column].clone();
-            let gauge = Gauge::of(&name);
+            let metric = Metric::of(&name);
             let rows = policies.iter().map(|policy| row(observed, policy, column)).collect();
-            let best = best::best(observed, &policies, column, gauge);
-            MetricRows { name, gauge, rows, best }
+            let best = best::best(observed, &policies, column, metric.good);
+            MetricRows { name, metric, rows, best }
         })
         .collect();
     let tests = judge(&mut metrics);
@@ -190,8 +190,7 @@ fn metrics(observed: &Observed, names: &[String]) -> Result<(Vec<usize>, Vec<Str
         }
     }
     if names.is_empty() {
-        columns =
-            crate::metrics::gauge::HEADLINES.iter().filter_map(|name| observed.metric(name).ok()).collect();
+        columns = Metric::headlines().filter_map(|metric| observed.metric(metric.name).ok()).collect();
     }
     let notes = columns.iter().filter_map(|column| observed.obstacle(*column)).collect();
     Ok((columns, notes))
@@ -262,7 +261,7 @@ fn judge(metrics: &mut [MetricRows]) -> usize {
         for row in &mut metric.rows {
             if let Some(effect) = &mut row.effect {
                 effect.correct(&judged.next().expect("one judgement for every effect"));
-                row.verdict = Verdict::of(effect, metric.gauge.good);
+                row.verdict = Verdict::of(effect, metric.metric.good);
             }
         }
     }

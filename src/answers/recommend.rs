@@ -8,7 +8,8 @@ mod candidate;
 mod constraint;
 
 use super::compare::FAMILY_ERROR;
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
+use crate::metrics::unit::Unit;
 use crate::results::observed::{Observed, QuestionError};
 use crate::results::{Cell, Results};
 use crate::stats::holm;
@@ -163,8 +164,8 @@ impl Request {
     }
 
     /// How the objective is written.
-    pub fn gauge(&self) -> Gauge {
-        Gauge::of(&self.objective)
+    pub fn format(&self) -> Unit {
+        Metric::of(&self.objective).format
     }
 }
 

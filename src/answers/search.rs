@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 
 use super::compare::FAMILY_ERROR;
 use super::recommend::{Check, Constraint, Standing, check};
-use crate::metrics::gauge::{Gauge, Good};
-use crate::metrics::{METRICS, Metric, Run};
+use crate::metrics::{Good, METRICS, Metric, Run};
 use crate::results::observed::QuestionError;
 use crate::stats::{Estimate, Observation, Paired, Sample};
 pub use evidence::Turn;
@@ -125,8 +124,7 @@ impl Goal {
     /// # Errors
     /// If there is no such metric, or neither direction is its own.
     pub fn best(metric: &str, maximize: Option<bool>) -> Result<Self, QuestionError> {
-        find(metric)?;
-        let own = (Gauge::of(metric).good == Good::Low).then_some(false);
+        let own = (find(metric)?.good == Good::Low).then_some(false);
         let maximize = maximize.or(own).ok_or_else(|| {
             QuestionError(format!(
                 "{metric} is good neither low nor high by itself; add --minimize or --maximize"

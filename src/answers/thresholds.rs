@@ -1,7 +1,7 @@
 //! Thresholds: each with each cell that it judges.
 
 use crate::experiment::Limits;
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::{Cell, Results};
 
@@ -118,7 +118,7 @@ impl Judged {
     }
 
     fn unit(&self) -> Unit {
-        Gauge::of(&self.metric).unit
+        Metric::of(&self.metric).format
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::{Cell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
-use crate::metrics::gauge::{Gauge, Whole};
+use crate::metrics::{Metric, Whole};
 use crate::stats::{Observation, Paired, Sample};
 
 /// A folder that can't be asked, because what is in it is not whole.
@@ -141,7 +141,7 @@ impl Observed {
     /// Why ratios such as `metric` can't be compared from this folder, if they can't: their wholes are not in it.
     pub fn obstacle(&self, metric: usize) -> Option<String> {
         let name = &self.results.metrics[metric];
-        let file = match Gauge::of(name).whole? {
+        let file = match Metric::of(name).whole()? {
             Whole::ZonalConnections | Whole::ZonalBytes if self.zonal.is_empty() => {
                 "traffic.csv and experiment.toml"
             }
@@ -193,7 +193,7 @@ impl Observed {
     fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {
         let values = &self.results.runs[*self.runs.get(&run)?].values;
         let value = values[metric];
-        let Some(whole) = Gauge::of(&self.results.metrics[metric]).whole else {
+        let Some(whole) = Metric::of(&self.results.metrics[metric]).whole() else {
             return value.map(Observation::Value);
         };
         let whole = match whole {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
 
 /// A bound on a metric.
@@ -67,7 +67,7 @@ impl FromStr for Constraint {
 
 impl fmt::Display for Constraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = Gauge::of(&self.metric).unit.text(self.limit);
+        let limit = Metric::of(&self.metric).format.text(self.limit);
         write!(f, "{} {} {limit}", self.metric, if self.at_most { "<=" } else { ">=" })
     }
 }

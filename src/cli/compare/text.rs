@@ -3,8 +3,7 @@
 use super::baseline_text;
 use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, Effect, MetricRows, Policy, Row, Verdict};
 use crate::cli::table::{Table, cells_text, count_text, p_text, signed};
-use crate::metrics::Metric;
-use crate::metrics::gauge::Good;
+use crate::metrics::Good;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
 use crate::stats::RESAMPLES;
@@ -30,8 +29,8 @@ pub(super) fn render(observed: &Observed, comparison: &Comparison) -> String {
 }
 
 fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) -> String {
-    let definition = Metric::find(&metric.name).map_or("", |known| known.definition);
-    let good = if metric.gauge.good == Good::Low { " (low is good)" } else { "" };
+    let definition = metric.metric.definition;
+    let good = if metric.metric.good == Good::Low { " (low is good)" } else { "" };
     let is_checked = |row: &Row| row.effect.as_ref().is_some_and(|effect| effect.bootstrap_ends.is_some());
     let checked = metric.rows.iter().any(is_checked);
     let mut header = vec!["", "cell", "value", "difference", "corrected interval"];
@@ -51,7 +50,7 @@ fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) ->
 }
 
 fn fields(metric: &MetricRows, policy: &Policy, row: &Row, cells: String, checked: bool) -> Vec<String> {
-    let unit = metric.gauge.unit;
+    let unit = metric.metric.format;
     let effect = row.effect.as_ref();
     let of = |text: fn(Unit, &Effect) -> String| effect.map(|effect| text(unit, effect)).unwrap_or_default();
     let mut fields = vec![

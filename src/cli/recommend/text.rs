@@ -3,7 +3,7 @@
 use super::standing;
 use crate::answers::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
 use crate::cli::table::{Table, cells_text, count_text, signed};
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
 use crate::results::policies::SamePolicy;
@@ -71,7 +71,7 @@ fn table(observed: &Observed, request: &Request, section: &Section) -> String {
             "infeasible" => "-",
             _ => "?",
         };
-        let unit = request.gauge().unit;
+        let unit = request.format();
         let mut row = vec![
             sign.to_owned(),
             cells_text(observed.results(), &candidate.cells),
@@ -95,7 +95,7 @@ fn behind(unit: Unit, candidate: &Candidate) -> String {
 
 /// The estimate and the bound that is held against the limit.
 pub(in crate::cli) fn check_text(constraint: &Constraint, check: &Check) -> String {
-    let unit = Gauge::of(&constraint.metric).unit;
+    let unit = Metric::of(&constraint.metric).format;
     let Some(value) = check.value else { return "missing".to_owned() };
     let Some((low, high)) = check.ends else { return unit.text(value) };
     match check.standing {

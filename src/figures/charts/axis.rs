@@ -2,6 +2,7 @@
 
 use crate::figures::figure::mark::Estimate;
 use crate::figures::figure::{Axis, Scale};
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::time::SimDuration;
@@ -93,9 +94,9 @@ impl NumericAxis {
 
 /// How the values of a metric want to be shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ValueAxis {
+pub(super) struct ValueAxis<'a> {
     /// Quantity and unit.
-    pub(super) label: &'static str,
+    pub(super) label: &'a str,
     /// How numbers are written.
     pub(super) unit: Unit,
     /// The value that a linear axis begins at.
@@ -104,7 +105,13 @@ pub(super) struct ValueAxis {
     pub(super) log: bool,
 }
 
-impl ValueAxis {
+impl<'a> ValueAxis<'a> {
+    /// How the values of `metric` want to be shown: multiples begin at what is even, and times may be far apart.
+    pub(super) fn of(metric: &Metric, label: &'a str) -> Self {
+        let base = if metric.is_multiple() { 1.0 } else { 0.0 };
+        Self { label, unit: metric.format, base, log: metric.unit == "ms" }
+    }
+
     /// A log axis on which all of `estimates` can be seen that are above zero, with their intervals down to a tenth of the
     /// least of them: a band may begin anywhere between there and zero, or below it. Nothing if there are none.
     pub(super) fn log_around(self, estimates: &[Estimate]) -> Option<Axis> {

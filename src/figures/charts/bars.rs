@@ -2,11 +2,12 @@
 
 use super::caption;
 use super::cells::Facet;
-use super::metric::{Metric, Sheet};
+use super::metric::{Sheet, Shown, estimate};
 use super::palette;
 use crate::figures::figure::mark::{Bar, Estimate, Hairline, Mark};
 use crate::figures::figure::style::Style;
 use crate::figures::figure::{Axis, Figure, Panel};
+use crate::metrics::Metric;
 use crate::results::Results;
 
 /// The height that one bar needs.
@@ -18,9 +19,10 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
     let Sheet { results, metrics, facets, .. } = sheet;
     let mut panels = Vec::new();
     for metric in metrics {
-        let by_facet: Vec<Vec<Bar>> = facets.iter().map(|facet| bars(results, metric, facet)).collect();
+        let by_facet: Vec<Vec<Bar>> =
+            facets.iter().map(|facet| bars(results, metric.metric, facet)).collect();
         let values: Vec<Estimate> = by_facet.iter().flatten().filter_map(|bar| bar.value).collect();
-        let x = axis(sheet.axis_label(metric), metric, &values);
+        let x = axis(metric, &values);
         for bars in by_facet {
             let y = Axis::categories("", results.arms.clone()).reversed();
             let mut marks = Vec::new();
@@ -41,10 +43,10 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// An axis from zero, as bars need it.
-fn axis(label: &str, metric: &Metric, values: &[Estimate]) -> Axis {
+fn axis(metric: &Shown<'_>, values: &[Estimate]) -> Axis {
     let longest = values.iter().flat_map(|value| value.values()).fold(0.0, f64::max);
     let end = if longest > 0.0 { longest * (1.0 + NUMBER_ROOM) } else { 1.0 };
-    Axis::linear(label, metric.axis.unit, (0.0, end))
+    Axis::linear(metric.axis.label, metric.axis.unit, (0.0, end))
 }
 
 fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
@@ -53,7 +55,7 @@ fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
         let cell = results.cells.iter().find(|cell| cell.arm == arm && facet.holds(cell));
         Bar {
             place: arm as f64,
-            value: cell.and_then(|cell| metric.estimate(results, cell)),
+            value: cell.and_then(|cell| estimate(results, cell, metric)),
             color: style.color,
         }
     };

@@ -7,34 +7,25 @@ use super::versus;
 use crate::figures::figure::Figure;
 use crate::figures::figure::Panel;
 use crate::figures::figure::mark::Estimate;
+use crate::metrics::{Metric, Words};
 use crate::results::{Cell, Results};
 
 /// The most facets that are shown of one metric, and of several.
 const MOST_FACETS: (usize, usize) = (12, 4);
 
-/// One metric of a chart.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Metric {
-    /// Its name in `summary.csv`.
-    pub(super) name: &'static str,
+/// One metric of a chart, in the chart's words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) metric: &'static Metric,
     /// The title of its panels.
-    pub(super) title: &'static str,
+    pub(super) title: &'a str,
     /// How its values are shown.
-    pub(super) axis: ValueAxis,
-    /// Its name and unit where rows are metrics and columns are facets; none if it is left out there.
-    pub(super) row: Option<&'static str>,
-}
-
-impl Metric {
-    /// Its mean over the replications of `cell` with the confidence interval.
-    pub(super) fn estimate(&self, results: &Results, cell: &Cell) -> Option<Estimate> {
-        estimate(results, cell, self.name)
-    }
+    pub(super) axis: ValueAxis<'a>,
 }
 
 /// The mean of `metric` over the replications of `cell` with its confidence interval.
-pub(super) fn estimate(results: &Results, cell: &Cell, metric: &str) -> Option<Estimate> {
-    let row = results.summary(cell.number, metric)?;
+pub(super) fn estimate(results: &Results, cell: &Cell, metric: &Metric) -> Option<Estimate> {
+    let row = results.summary(cell.number, metric.name)?;
     Some(Estimate { value: row.mean?, interval: row.ci_low.zip(row.ci_high) })
 }
 
@@ -44,27 +35,29 @@ pub(super) struct Sheet<'a> {
     pub(super) results: &'a Results,
     /// The beginning of the title, such as "Latency".
     pub(super) title: &'a str,
-    pub(super) metrics: Vec<Metric>,
+    pub(super) metrics: Vec<Shown<'a>>,
     pub(super) facets: Vec<Facet>,
     /// Whether the vertical axes are logarithmic, whatever the values.
     pub(super) log: bool,
 }
 
 /// The chart of `metrics`; none where no metric has any value.
-pub(super) fn figure(results: &Results, title: &str, metrics: &[Metric]) -> Option<Figure> {
+pub(super) fn figure(results: &Results, title: &str, metrics: &[&'static Metric]) -> Option<Figure> {
     let along = axis::first_numeric(results);
     let mut facets = cells::facets(results, along.as_ref().map(|axis| axis.index));
-    let shown = |metric: &&Metric| {
-        (facets.len() < 2 || metric.row.is_some())
-            && results.cells.iter().any(|cell| metric.estimate(results, cell).is_some())
+    let is_shown = |metric: &&Metric| {
+        (facets.len() < 2 || !metric.words.label.is_empty())
+            && results.cells.iter().any(|cell| estimate(results, cell, metric).is_some())
     };
-    let metrics: Vec<Metric> = metrics.iter().filter(shown).copied().collect();
+    let metrics: Vec<&'static Metric> = metrics.iter().copied().filter(is_shown).collect();
     if metrics.is_empty() || facets.is_empty() {
         return None;
     }
     let all = facets.len();
     facets = cells::spread(facets, if metrics.len() == 1 { MOST_FACETS.0 } else { MOST_FACETS.1 });
     let count = facets.len();
+    let is_table = metrics.len() > 1 && count > 1;
+    let metrics = metrics.into_iter().map(|metric| Shown::new(metric, is_table)).collect();
     let sheet = Sheet { results, title, metrics, facets, log: false };
     let mut figure = match along {
         Some(along) => versus::figure(&sheet, &along),
@@ -79,15 +72,23 @@ pub(super) fn figure(results: &Results, title: &str, metrics: &[Metric]) -> Opti
     Some(figure)
 }
 
+impl Shown<'static> {
+    /// `metric` in its own words; where rows are metrics and columns are facets, in those for an axis alone.
+    fn new(metric: &'static Metric, is_table: bool) -> Self {
+        let Words { title, quantity, label, short, .. } = metric.words;
+        let label = match is_table {
+            false => quantity,
+            true if short.is_empty() => label,
+            true => short,
+        };
+        Self { metric, title, axis: ValueAxis::of(metric, label) }
+    }
+}
+
 impl Sheet<'_> {
     /// Whether rows are metrics and columns are facets.
     pub(super) fn is_table(&self) -> bool {
         self.metrics.len() > 1 && self.facets.len() > 1
-    }
-
-    /// The label of the axis of `metric`.
-    pub(super) fn axis_label(&self, metric: &Metric) -> &'static str {
-        if self.is_table() { metric.row.unwrap_or(metric.title) } else { metric.axis.label }
     }
 
     /// Gives the panels, metric by metric, their titles and makes a figure of them.
@@ -110,15 +111,19 @@ impl Sheet<'_> {
     /// Says which arms have no value at all of a metric, so that their absence isn't taken for zero.
     pub(super) fn absences(&self) -> Option<String> {
         let Self { results, metrics, .. } = self;
-        let lacking = |metric: &Metric| {
+        let lacking = |shown: &Shown<'_>| {
             let has = |arm: usize| {
                 let of_arm = |cell: &&Cell| cell.arm == arm;
-                results.cells.iter().filter(of_arm).any(|cell| metric.estimate(results, cell).is_some())
+                results
+                    .cells
+                    .iter()
+                    .filter(of_arm)
+                    .any(|cell| estimate(results, cell, shown.metric).is_some())
             };
             let is_shown = |arm: usize| results.cells.iter().any(|cell| cell.arm == arm);
             let arms = results.arms.iter().enumerate().filter(|(arm, _)| is_shown(*arm) && !has(*arm));
             let arms: Vec<&str> = arms.map(|(_, name)| name.as_str()).collect();
-            (!arms.is_empty()).then(|| format!("“{}” of {}", metric.title, arms.join(", ")))
+            (!arms.is_empty()).then(|| format!("“{}” of {}", shown.title, arms.join(", ")))
         };
         let lacking: Vec<String> = metrics.iter().filter_map(lacking).collect();
         (!lacking.is_empty()).then(|| format!("Without a value: {}.", lacking.join("; ")))

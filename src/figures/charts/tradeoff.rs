@@ -8,35 +8,17 @@ use super::palette;
 use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
 use crate::figures::figure::style::{Color, Dash, Marker, Style};
 use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
-use crate::metrics::unit::Unit;
+use crate::figures::wording::capitalized;
+use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
 /// With more cells than this, points are small, not joined, and named only where no other is better.
 const MANY: usize = 40;
 
-/// A metric and how it is shown.
-type Quantity = (&'static str, ValueAxis, &'static str);
-
-const COST: Quantity = (
-    "cross_zone_usd_per_month",
-    ValueAxis { label: "Cross-zone traffic (USD/month)", unit: Unit::Usd, base: 0.0, log: false },
-    "Cross-zone cost",
-);
-const SHARE: Quantity = (
-    "cross_zone_connection_ratio",
-    ValueAxis { label: "Cross-zone connections (%)", unit: Unit::Percent, base: 0.0, log: false },
-    "Cross-zone share",
-);
-const FAILURES: Quantity = (
-    "failure_ratio",
-    ValueAxis { label: "Failed connections (%)", unit: Unit::Percent, base: 0.0, log: false },
-    "failures",
-);
-const TAIL: Quantity = (
-    "request_p99_ms",
-    ValueAxis { label: "Request latency, 99 % quantile (ms)", unit: Unit::Number, base: 0.0, log: true },
-    "tail latency",
-);
+const COST: &Metric = Metric::named("cross_zone_usd_per_month");
+const SHARE: &Metric = Metric::named("cross_zone_connection_ratio");
+const FAILURES: &Metric = Metric::named("failure_ratio");
+const TAIL: &Metric = Metric::named("request_p99_ms");
 
 /// A cell with its place in the figure.
 struct Place<'a> {
@@ -48,14 +30,14 @@ struct Place<'a> {
 }
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
-    let any = |metric: &str, wanted: fn(f64) -> bool| {
+    let any = |metric: &Metric, wanted: fn(f64) -> bool| {
         let estimates = results.cells.iter().filter_map(|cell| metric::estimate(results, cell, metric));
         estimates.into_iter().any(|estimate| wanted(estimate.value))
     };
-    let cost = if any(COST.0, f64::is_finite) { COST } else { SHARE };
-    let harm = if any(FAILURES.0, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
+    let cost = if any(COST, f64::is_finite) { COST } else { SHARE };
+    let harm = if any(FAILURES, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
     let place = |cell| {
-        let (x, y) = (metric::estimate(results, cell, harm.0)?, metric::estimate(results, cell, cost.0)?);
+        let (x, y) = (metric::estimate(results, cell, harm)?, metric::estimate(results, cell, cost)?);
         Some(Place { cell, x, y, best: false })
     };
     let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();
@@ -68,19 +50,20 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let panel = Panel {
         title: String::new(),
         badge: None,
-        x: fit(&places, harm.1, |place| place.x),
-        y: fit(&places, cost.1, |place| place.y),
+        x: fit(&places, harm, |place| place.x),
+        y: fit(&places, cost, |place| place.y),
         marks,
     };
-    let mut figure = Figure::new(format!("{} against {}", cost.2, harm.2), vec![panel], 1);
+    let title = capitalized(&format!("{} against {}", cost.words.noun, harm.words.noun));
+    let mut figure = Figure::new(title, vec![panel], 1);
     figure.subtitle = caption::means(results, "whiskers");
     figure.legend = legend(results);
     figure.notes = notes(results);
     Some(figure)
 }
 
-fn fit(places: &[Place<'_>], axis: ValueAxis, of: impl Fn(&Place<'_>) -> Estimate) -> Axis {
-    axis.around(&places.iter().map(of).collect::<Vec<_>>())
+fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> Estimate) -> Axis {
+    ValueAxis::of(metric, metric.words.label).around(&places.iter().map(of).collect::<Vec<_>>())
 }
 
 fn legend(results: &Results) -> Vec<Key> {

@@ -3,12 +3,13 @@
 use super::axis::{NumericAxis, is_cut, number, off_log};
 use super::caption;
 use super::cells::Facet;
-use super::metric::{Metric, Sheet};
+use super::metric::{Sheet, estimate};
 use super::palette;
 use super::steps::Steps;
 use crate::figures::figure::mark::{Estimate, Join, Level, Mark, Point, Series, Spread};
 use crate::figures::figure::style::Style;
 use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
 pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
@@ -18,15 +19,15 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
     let mut limits = Limits::default();
     let mut steps = Steps::default();
     let mut panels = Vec::new();
-    for metric in metrics {
+    for shown in metrics {
+        let metric = shown.metric;
         let by_facet: Vec<Vec<Mark>> =
             facets.iter().map(|facet| marks(results, metric, facet, along, &styles)).collect();
-        let shown: Vec<Estimate> = by_facet.iter().flatten().flat_map(estimates).collect();
-        let forced = if sheet.log { metric.axis.log_around(&shown) } else { None };
+        let values: Vec<Estimate> = by_facet.iter().flatten().flat_map(estimates).collect();
+        let forced = if sheet.log { shown.axis.log_around(&values) } else { None };
         limits.not_log |= sheet.log && forced.is_none();
-        let mut y = forced.unwrap_or_else(|| metric.axis.around(&shown));
-        y.label = sheet.axis_label(metric).to_owned();
-        limits.cut |= shown.iter().any(|estimate| is_cut(&y, *estimate));
+        let y = forced.unwrap_or_else(|| shown.axis.around(&values));
+        limits.cut |= values.iter().any(|estimate| is_cut(&y, *estimate));
         for (mut marks, facet) in by_facet.into_iter().zip(facets) {
             limits.zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
             let marks = steps.insert(results, along, facet, &x, marks);
@@ -102,7 +103,7 @@ fn marks(
         let held = |cell: &&Cell| cell.arm == arm && facet.holds(cell);
         let mut points = Vec::new();
         for cell in results.cells.iter().filter(held) {
-            let estimate = metric.estimate(results, cell);
+            let estimate = estimate(results, cell, metric);
             match (number(&cell.values[along.index]), estimate) {
                 (Some(x), estimate) => points.push((x, estimate)),
                 (None, Some(value)) => {

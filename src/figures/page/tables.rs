@@ -4,10 +4,9 @@ use super::Subject;
 use crate::answers::compare::{FAMILY_ERROR, MetricRows, Policy, Row, Verdict};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{cells_text, count_text, p_text, signed};
-use crate::metrics::Metric;
-use crate::metrics::gauge::{Gauge, Good, HEADLINES};
+use crate::figures::wording::{capitalized, cells_text, count_text, p_text, signed};
 use crate::metrics::unit::Unit;
+use crate::metrics::{Good, Metric};
 use crate::results::Results;
 use crate::results::rows::Summary;
 
@@ -47,13 +46,13 @@ impl HtmlTable {
 /// Every cell with its headline metrics; consecutive cells of an arm with the same values share a row.
 pub(super) fn summary(subject: &Subject) -> String {
     let results = &subject.results;
-    let metrics: Vec<&str> =
-        HEADLINES.into_iter().filter(|name| results.metrics.iter().any(|metric| metric == name)).collect();
+    let is_there = |metric: &&Metric| results.metrics.iter().any(|name| name == metric.name);
+    let metrics: Vec<&Metric> = Metric::headlines().filter(is_there).collect();
     let mut rows: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
     for (position, cell) in results.cells.iter().enumerate() {
         let values: Vec<String> = metrics
             .iter()
-            .map(|metric| mean(Gauge::of(metric).unit, results.summary(cell.number, metric)))
+            .map(|metric| mean(metric.format, results.summary(cell.number, metric.name)))
             .collect();
         match rows.last_mut() {
             Some((cells, same)) if results.cells[cells[0]].arm == cell.arm && *same == values => {
@@ -62,7 +61,7 @@ pub(super) fn summary(subject: &Subject) -> String {
             _ => rows.push((vec![position], values)),
         }
     }
-    let header: Vec<&str> = ["cell"].into_iter().chain(metrics).collect();
+    let header: Vec<&str> = ["cell"].into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
     let mut table = HtmlTable::new(&header);
     let all = rows.len();
     for (cells, values) in spread(rows, MOST_ROWS) {
@@ -103,12 +102,10 @@ pub(super) fn comparison(subject: &Subject) -> String {
         Unit::Percent.text(1.0 - FAMILY_ERROR)
     ));
     for metric in &comparison.metrics {
-        let definition = Metric::find(&metric.name).map_or("", |known| known.definition);
-        let good = if metric.gauge.good == Good::Low { " Low is good." } else { "" };
+        let definition = metric.metric.definition;
+        let good = if metric.metric.good == Good::Low { " Low is good." } else { "" };
         text += &format!("<h3>{}</h3>\n", escaped(&metric.name));
-        let first = definition.chars().next().map(|letter| letter.to_uppercase().to_string());
-        let rest = definition.get(first.as_ref().map_or(0, String::len)..).unwrap_or_default();
-        text += &note(&format!("{}{rest}.{good}", first.unwrap_or_default()));
+        text += &note(&format!("{}.{good}", capitalized(definition)));
         let mut table =
             HtmlTable::new(&["cell", "value", "difference", "corrected interval", "p", "verdict"]);
         let rows: Vec<(&Policy, &Row)> = comparison.policies.iter().zip(&metric.rows).collect();
@@ -123,7 +120,7 @@ pub(super) fn comparison(subject: &Subject) -> String {
 }
 
 fn numbers(metric: &MetricRows, row: &Row) -> [String; 4] {
-    let unit = metric.gauge.unit;
+    let unit = metric.metric.format;
     let value = row.value.map_or_else(|| "missing".to_owned(), |value| unit.text(value));
     let Some(effect) = &row.effect else { return [value, String::new(), String::new(), String::new()] };
     [

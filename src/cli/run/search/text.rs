@@ -6,7 +6,7 @@ use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
 use crate::job::search::Search;
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 
 /// Where there is nothing to say.
 const NONE: &str = "–";
@@ -108,7 +108,7 @@ fn standing(judged: &JudgedValue) -> &'static str {
 }
 
 fn bests(search: &Search, metric: &str, found: &[Found]) -> String {
-    let unit = Gauge::of(metric).unit;
+    let unit = Metric::of(metric).format;
     let mut table = Table::new(&["line", "best", "bracket", metric, "tried"]);
     for (name, answer) in found {
         let [best, bracket, value] = match &answer.outcome {
