@@ -5,6 +5,7 @@
 
 mod formula;
 mod table;
+pub mod tables;
 pub mod unit;
 
 pub use formula::load_multiples;

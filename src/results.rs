@@ -8,7 +8,6 @@ mod number;
 pub mod observed;
 pub mod policies;
 pub mod record;
-pub mod rows;
 pub mod setup;
 pub mod steadiness;
 pub mod table;
@@ -21,11 +20,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{Experiment, Overrides};
+use crate::metrics::tables::{
+    BackendRow, DecisionRow, LatencyRow, ReadFields, SummaryRow, TimelineRow, TrafficRow,
+};
 use crate::results::policies::Cliffs;
 use error::ResultsError;
-use rows::{Backend, Decision, Latency, Summary, Timeline, Traffic};
 use setup::Setup;
-use table::{Row, Table};
+use table::{Row, Table, rows, rows_if_there};
 
 /// The name of a job's journal in its results folder.
 pub const JOURNAL: &str = ".zonesim-journal";
@@ -68,17 +69,17 @@ pub struct Results {
     /// One row per run.
     pub runs: Vec<Run>,
     /// One row per cell and metric, by both.
-    pub summary: BTreeMap<(usize, String), Summary>,
+    pub summary: BTreeMap<(usize, String), SummaryRow>,
     /// Connections by client group and backend zone.
-    pub traffic: Vec<Traffic>,
+    pub traffic: Vec<TrafficRow>,
     /// Latency quantiles.
-    pub latency: Vec<Latency>,
+    pub latency: Vec<LatencyRow>,
     /// Load by backend.
-    pub backends: Vec<Backend>,
+    pub backends: Vec<BackendRow>,
     /// Connections by outcome.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<DecisionRow>,
     /// Rates and levels over time.
-    pub timeline: Vec<Timeline>,
+    pub timeline: Vec<TimelineRow>,
 }
 
 /// One arm with one value of every axis.
@@ -109,13 +110,13 @@ impl Results {
     /// Reads the folder `dir`.
     pub fn read(dir: &Path) -> Result<Self, ResultsError> {
         let scalars = Self::read_scalars(dir)?;
-        let summary = rows::read::<Summary>(dir)?;
+        let summary = rows::<SummaryRow>(dir)?;
         Ok(Self {
             cliffs: cliffs(&dir.join("experiment.toml"), &scalars),
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
-            backends: rows::read_if_there(dir)?,
-            decisions: rows::read_if_there(dir)?,
-            timeline: rows::read_if_there(dir)?,
+            backends: rows_if_there(dir)?,
+            decisions: rows_if_there(dir)?,
+            timeline: rows_if_there(dir)?,
             ..scalars
         })
     }
@@ -140,8 +141,8 @@ impl Results {
             metrics,
             runs,
             summary: BTreeMap::new(),
-            traffic: rows::read_if_there(dir)?,
-            latency: rows::read_if_there(dir)?,
+            traffic: rows_if_there(dir)?,
+            latency: rows_if_there(dir)?,
             backends: Vec::new(),
             decisions: Vec::new(),
             timeline: Vec::new(),
@@ -149,7 +150,7 @@ impl Results {
     }
 
     /// The summary of `metric` in the cell numbered `cell`.
-    pub fn summary(&self, cell: usize, metric: &str) -> Option<&Summary> {
+    pub fn summary(&self, cell: usize, metric: &str) -> Option<&SummaryRow> {
         self.summary.get(&(cell, metric.to_owned()))
     }
 }

@@ -97,9 +97,8 @@ impl Observed {
         let runs = results.runs.iter().enumerate();
         let mut zonal: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
         for row in &results.traffic {
-            let Some(replication) = row.replication else { continue };
             if results.setup.region.zones.contains(&row.client_zone) {
-                let (connections, bytes) = zonal.entry((row.cell, replication as usize)).or_default();
+                let (connections, bytes) = zonal.entry((row.cell, row.replication)).or_default();
                 *connections += row.connections.unwrap_or(0.0);
                 *bytes += row.request_bytes.unwrap_or(0.0) + row.response_bytes.unwrap_or(0.0);
             }
@@ -110,9 +109,7 @@ impl Observed {
             .filter(|row| row.kind == "network_rtt" && row.client_zone == "all" && row.backend_zone == "all");
         Self {
             runs: runs.map(|(position, run)| ((run.cell, run.replication), position)).collect(),
-            round_trips: overall
-                .filter_map(|row| Some(((row.cell, row.replication? as usize), row.count?)))
-                .collect(),
+            round_trips: overall.filter_map(|row| Some(((row.cell, row.replication), row.count?))).collect(),
             zonal,
             results,
         }

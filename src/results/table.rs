@@ -5,6 +5,7 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use super::error::ResultsError;
+use crate::metrics::tables::{FileRow, ReadFields};
 
 /// A CSV file whose records are still to be read.
 pub struct Table {
@@ -18,6 +19,16 @@ pub struct Row<'a> {
     path: &'a Path,
     header: &'a [String],
     record: &'a csv::StringRecord,
+}
+
+/// Reads every row of the file of `R` in the folder `dir`.
+pub fn rows<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
+    Table::open(&dir.join(R::FILE.name))?.read(|row| R::read(row))
+}
+
+/// The same, of a file that may be left out of a folder to save space: then it has no rows, and its charts are not drawn.
+pub fn rows_if_there<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
+    if dir.join(R::FILE.name).exists() { rows(dir) } else { Ok(Vec::new()) }
 }
 
 impl Table {
@@ -59,20 +70,19 @@ impl Table {
     }
 }
 
-impl Row<'_> {
-    /// The field in column `name` as it stands.
-    pub fn text(&self, name: &str) -> Result<&str, ResultsError> {
+impl ReadFields for Row<'_> {
+    type Error = ResultsError;
+
+    fn text(&self, name: &str) -> Result<&str, ResultsError> {
         Ok(&self.record[column(self.path, self.header, name)?])
     }
 
-    /// The whole number in column `name`.
-    pub fn index(&self, name: &str) -> Result<usize, ResultsError> {
+    fn index(&self, name: &str) -> Result<usize, ResultsError> {
         let text = self.text(name)?;
         text.parse().map_err(|_| self.error(name, "a whole number", text))
     }
 
-    /// The number in column `name`, or nothing where the field is empty.
-    pub fn number(&self, name: &str) -> Result<Option<f64>, ResultsError> {
+    fn number(&self, name: &str) -> Result<Option<f64>, ResultsError> {
         let text = self.text(name)?;
         if text.is_empty() {
             return Ok(None);
@@ -80,7 +90,9 @@ impl Row<'_> {
         let number = text.parse().ok().filter(|number: &f64| number.is_finite());
         number.map(Some).ok_or_else(|| self.error(name, "a finite number or nothing", text))
     }
+}
 
+impl Row<'_> {
     fn error(&self, column: &str, expected: &'static str, found: &str) -> ResultsError {
         ResultsError::Field {
             path: self.path.to_owned(),

@@ -9,8 +9,8 @@ use super::zones;
 use crate::figures::figure::mark::{Estimate, Hairline, Join, Mark, Point, Series, Span, Spread};
 use crate::figures::figure::style::{Color, Dash, Style};
 use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::metrics::tables::BackendRow;
 use crate::metrics::unit::Unit;
-use crate::results::rows::Backend;
 use crate::results::{Cell, Results};
 
 const MOST_PANELS: usize = 9;
@@ -70,12 +70,12 @@ fn backends(results: &Results) -> Backends {
 }
 
 /// The rows of backends. Those without a name count connections that reached none.
-fn real(results: &Results) -> impl Iterator<Item = &Backend> {
+fn real(results: &Results) -> impl Iterator<Item = &BackendRow> {
     results.backends.iter().filter(|row| !row.backend.is_empty())
 }
 
 fn points(results: &Results, cell: &Cell, backends: &Backends) -> Vec<Option<Point>> {
-    let rows: Vec<&Backend> = real(results).filter(|row| row.cell == cell.number).collect();
+    let rows: Vec<&BackendRow> = real(results).filter(|row| row.cell == cell.number).collect();
     let point = |(place, name): (usize, &String)| {
         let values: Vec<f64> =
             rows.iter().filter(|row| row.backend == *name).filter_map(|row| row.load_multiple).collect();

@@ -7,8 +7,8 @@ use super::palette;
 use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
 use crate::figures::figure::style::Style;
 use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::metrics::tables::LatencyRow;
 use crate::metrics::unit::Unit;
-use crate::results::rows::Latency;
 use crate::results::{Cell, Results};
 
 const MOST_CELLS: usize = 8;
@@ -17,7 +17,7 @@ const KINDS: [(&str, &str); 3] =
     [("request", "Request"), ("connect", "Connect"), ("network_rtt", "Network round trip")];
 
 /// A quantile's name and its column.
-type Quantile = (&'static str, fn(&Latency) -> Option<f64>);
+type Quantile = (&'static str, fn(&LatencyRow) -> Option<f64>);
 
 const QUANTILES: [Quantile; 5] = [
     ("50 %", |row| row.p50_ms),
@@ -83,10 +83,10 @@ fn panel(results: &Results, kind: &(&str, &str), cells: &[&Cell], styles: &[Styl
 
 /// The quantiles of `cell` over all zones, each a mean over replications.
 fn line(results: &Results, kind: &str, cell: &Cell, style: Style) -> Option<Series> {
-    let wanted = |row: &&Latency| {
+    let wanted = |row: &&LatencyRow| {
         row.cell == cell.number && row.kind == kind && row.client_zone == "all" && row.backend_zone == "all"
     };
-    let rows: Vec<&Latency> = results.latency.iter().filter(wanted).collect();
+    let rows: Vec<&LatencyRow> = results.latency.iter().filter(wanted).collect();
     let point = |(place, (_, of)): (usize, &Quantile)| {
         let values: Vec<f64> = rows.iter().filter_map(|row| of(row)).filter(|value| *value > 0.0).collect();
         Some(Point { x: over_replications(&values)?, y: Estimate::exact(place as f64), label: String::new() })

@@ -11,8 +11,8 @@ use super::palette;
 use super::zones::{self, Zones};
 use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
 use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
-use crate::results::rows::Timeline;
 use crate::results::{Cell, Results};
 use crate::time::SimDuration;
 
@@ -23,9 +23,9 @@ const MOST_POINTS: usize = 1000;
 /// A row of panels.
 struct Quantity {
     label: &'static str,
-    value: fn(&Timeline) -> Option<f64>,
+    value: fn(&TimelineRow) -> Option<f64>,
     /// The zone whose line a sample belongs to.
-    zone: fn(&Timeline) -> &str,
+    zone: fn(&TimelineRow) -> &str,
     /// Whether each sample states the level of the whole zone, so that samples are not to be added.
     level: bool,
     unit: Unit,
@@ -48,34 +48,34 @@ const QUANTITIES: [Quantity; 6] = [
 impl Quantity {
     const fn flow(
         label: &'static str,
-        value: fn(&Timeline) -> Option<f64>,
-        zone: fn(&Timeline) -> &str,
+        value: fn(&TimelineRow) -> Option<f64>,
+        zone: fn(&TimelineRow) -> &str,
     ) -> Self {
         Self { label, value, zone, level: false, unit: Unit::Number, rare: false }
     }
 
-    const fn level(label: &'static str, value: fn(&Timeline) -> Option<f64>, unit: Unit) -> Self {
+    const fn level(label: &'static str, value: fn(&TimelineRow) -> Option<f64>, unit: Unit) -> Self {
         Self { label, value, zone: to, level: true, unit, rare: false }
     }
 
     /// Whether any sample has it.
-    fn is_there(&self, shown: &[Vec<&Timeline>]) -> bool {
+    fn is_there(&self, shown: &[Vec<&TimelineRow>]) -> bool {
         let least = if self.rare { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
         shown.iter().flatten().any(|row| (self.value)(row).is_some_and(|value| value >= least))
     }
 }
 
-fn from(row: &Timeline) -> &str {
+fn from(row: &TimelineRow) -> &str {
     &row.client_zone
 }
 
-fn to(row: &Timeline) -> &str {
+fn to(row: &TimelineRow) -> &str {
     &row.backend_zone
 }
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     let selection = cells::representatives(results, MOST_COLUMNS);
-    let shown: Vec<Vec<&Timeline>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
+    let shown: Vec<Vec<&TimelineRow>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
     let seen = shown.iter().flatten().flat_map(|row| [to(row), from(row)]);
     let zones = zones::of(results, seen);
     if shown.iter().flatten().all(|row| row.time_s.is_none()) {
@@ -107,16 +107,16 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
 }
 
 /// The samples of `cell` between single zones; those over all zones only where there are no others.
-fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a Timeline> {
-    let all: Vec<&Timeline> = results.timeline.iter().filter(|row| row.cell == cell.number).collect();
-    let single: Vec<&Timeline> =
+fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a TimelineRow> {
+    let all: Vec<&TimelineRow> = results.timeline.iter().filter(|row| row.cell == cell.number).collect();
+    let single: Vec<&TimelineRow> =
         all.iter().filter(|row| from(row) != "all" && to(row) != "all").copied().collect();
     if single.is_empty() { all } else { single }
 }
 
 /// How many samples in a row are averaged into one point.
-fn bin(shown: &[Vec<&Timeline>]) -> usize {
-    let times = |rows: &Vec<&Timeline>| {
+fn bin(shown: &[Vec<&TimelineRow>]) -> usize {
+    let times = |rows: &Vec<&TimelineRow>| {
         let mut times: Vec<u64> = rows.iter().filter_map(|row| row.time_s.map(f64::to_bits)).collect();
         times.sort_unstable();
         times.dedup();
@@ -146,7 +146,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn new(results: &Results, shown: &[Vec<&Timeline>]) -> Self {
+    fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Self {
         let times = || shown.iter().flatten().filter_map(|row| row.time_s);
         let start = times().fold(f64::INFINITY, f64::min);
         let written = results.setup.simulation.sample_interval.map(SimDuration::as_secs_f64);
@@ -170,7 +170,7 @@ impl Clock {
 }
 
 /// The panels of one quantity, which share their vertical axis.
-fn row(shown: &[Vec<&Timeline>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
+fn row(shown: &[Vec<&TimelineRow>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
     let lines: Vec<Vec<Series>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
     let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
     let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
@@ -185,7 +185,7 @@ fn row(shown: &[Vec<&Timeline>], quantity: &Quantity, zones: &Zones, clock: &Clo
     lines.into_iter().map(panel).collect()
 }
 
-fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Series> {
+fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Series> {
     let mut lines = Vec::new();
     for (position, (zone, label)) in zones.names.iter().zip(&zones.labels).enumerate() {
         // Times are not negative, so that their bits are in their order.
@@ -332,7 +332,10 @@ mod tests {
         assert_eq!(series_of(&figure.panels[0])[0].points.len(), 180);
         let mut results = Folder::one_cell().results();
         let shifted = |shift: f64| {
-            move |row: &Timeline| Timeline { time_s: row.time_s.map(|time| time + shift), ..row.clone() }
+            move |row: &TimelineRow| TimelineRow {
+                time_s: row.time_s.map(|time| time + shift),
+                ..row.clone()
+            }
         };
         let more: Vec<_> = (1..10)
             .flat_map(|shift| results.timeline.iter().map(shifted(f64::from(shift))).collect::<Vec<_>>())

@@ -5,10 +5,10 @@ use crate::answers::compare::{FAMILY_ERROR, MetricRows, Policy, Row, Verdict};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
 use crate::figures::wording::{capitalized, cells_text, count_text, p_text, signed};
+use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
 use crate::results::Results;
-use crate::results::rows::Summary;
 
 /// The most rows of a table: more are for a program to read.
 const MOST_ROWS: usize = 60;
@@ -70,7 +70,7 @@ pub(super) fn summary(subject: &Subject) -> String {
     format!("{}{}{}", table.end(), note(&interval_note(results)), left_out(all, "summary.csv has all"))
 }
 
-fn mean(unit: Unit, row: Option<&Summary>) -> String {
+fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
     let Some((row, mean)) = row.and_then(|row| Some((row, row.mean?))) else { return "missing".to_owned() };
     match row.ci_low.zip(row.ci_high) {
         Some((low, high)) => format!("{} ({} to {})", unit.text(mean), unit.text(low), unit.text(high)),

@@ -1,27 +1,47 @@
 //! The timeline of a cell: means over its replications.
 
-use super::csv_file::Field;
+use super::Field;
 use crate::ids::{IdVec, PlaceId, ZoneId};
 use crate::sim::outcome::{ByZone, Sample, Timeline, ZoneSample};
 use crate::sim::scenario::Scenario;
+use crate::time::SimTime;
 
-/// The columns of `timeline.csv` after cell, arm and axes. `time_s` is the beginning of a sample.
-pub(super) const TIMELINE_COLUMNS: [&str; 10] = [
-    "time_s",
-    "client_zone",
-    "backend_zone",
-    "connections_per_s",
-    "failed_per_s",
-    "connect_p99_ms",
-    "healthy_backends",
-    "active_connections",
-    "utilization",
-    "failover_switches",
-];
+results_file! {
+    TimelineRow in "timeline.csv": "One sample of a cell between two zones, the mean over its replications.";
+    of (world: &'a Scenario, place: PlaceId, zone: Option<ZoneId>, sum: &SampleSum, sample: &MeanSample<'_>)
+    number time_s ["s"] "simulated time at the beginning of the sample" = Some(sample.start.as_secs_f64());
+    text client_zone [""] "the zone of the clients" = &world.places[place].name;
+    text backend_zone [""] "the zone of the backends; empty where no backend was reached"
+        = zone.map_or("", |zone| &world.zones[zone]);
+    number connections_per_s ["connections/s"] "connections begun per second"
+        = Some(sum.connections as f64 / sample.seconds);
+    number failed_per_s ["connections/s"] "connections failed per second"
+        = Some(sum.failed as f64 / sample.seconds);
+    number connect_p99_ms ["ms"] "the 99 % quantile of the time to connect"
+        = sum.connect_p99();
+    number healthy_backends ["backends"] "backends of the zone that the load balancer holds healthy"
+        = zone.map(|zone| sample.zones[zone].healthy / sample.replications);
+    number active_connections ["connections"] "connections under way"
+        = zone.map(|_| sum.active / sample.replications);
+    number utilization ["1"] "the mean share of busy workers of the zone's backends"
+        = zone.and_then(|zone| sample.zones[zone].utilization());
+    number failover_switches ["switches"] "changes of the role that serves, in all zones"
+        = Some(sample.switches as f64 / sample.replications);
+}
+
+/// One sample, summed over the replications.
+struct MeanSample<'s> {
+    start: SimTime,
+    /// Its length, over all replications.
+    seconds: f64,
+    replications: f64,
+    zones: &'s IdVec<ZoneId, ZoneSum>,
+    switches: u64,
+}
 
 /// Sums over the replications so far.
 #[derive(Debug, Default)]
-pub(super) struct MeanTimeline {
+pub struct MeanTimeline {
     replications: u32,
     samples: Vec<IdVec<PlaceId, ByZone<SampleSum>>>,
     zones: Vec<IdVec<ZoneId, ZoneSum>>,
@@ -59,6 +79,10 @@ impl ZoneSum {
 }
 
 impl SampleSum {
+    fn connect_p99(&self) -> Option<f64> {
+        (self.with_p99 > 0).then(|| self.connect_p99 / f64::from(self.with_p99) / 1e6)
+    }
+
     fn add(&mut self, sample: &Sample) {
         self.connections += sample.connections;
         self.failed += sample.failed;
@@ -72,7 +96,7 @@ impl SampleSum {
 
 impl MeanTimeline {
     /// Adds one replication.
-    pub(super) fn add(&mut self, timeline: &Timeline, scenario: &Scenario) {
+    pub fn add(&mut self, timeline: &Timeline, scenario: &Scenario) {
         if self.replications == 0 {
             let zones = scenario.zones.len();
             let row = || scenario.places.iter().map(|_| ByZone::new(zones)).collect();
@@ -96,10 +120,7 @@ impl MeanTimeline {
 
     /// The fields of every row after cell, arm and axes. A client place of which connections reached no backend has rows
     /// without a backend zone for them.
-    pub(super) fn rows<'a>(
-        &'a self,
-        scenario: &'a Scenario,
-    ) -> impl Iterator<Item = [Field<'a>; TIMELINE_COLUMNS.len()]> {
+    pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Vec<Field<'a>>> {
         let timing = scenario.timing;
         let replications = f64::from(self.replications);
         let lost: IdVec<PlaceId, bool> = scenario
@@ -107,29 +128,17 @@ impl MeanTimeline {
             .ids()
             .map(|place| self.samples.iter().any(|row| row[place].nowhere.connections > 0))
             .collect();
-        let moments = (0..).map(move |index| timing.window_start() + timing.sample_interval * index);
-        let samples = moments.zip(self.samples.iter().zip(self.zones.iter().zip(&self.switches)));
-        samples.flat_map(move |(start, (places, (zones, switches)))| {
+        let starts = (0..).map(move |index| timing.window_start() + timing.sample_interval * index);
+        let samples = starts.zip(self.samples.iter().zip(self.zones.iter().zip(&self.switches)));
+        samples.flat_map(move |(start, (sums, (zones, switches)))| {
             let end = (start + timing.sample_interval).min(timing.window_end());
             let seconds = (end - start).as_secs_f64() * replications;
-            let pairs = places.pairs().flat_map(|(place, row)| row.pairs().map(move |pair| (place, pair)));
+            let sample = MeanSample { start, seconds, replications, zones, switches: *switches };
+            let pairs = sums.pairs().flat_map(|(place, row)| row.pairs().map(move |pair| (place, pair)));
             let shown = pairs.filter(|(place, (zone, _))| zone.is_some() || lost[*place]);
-            let fields = shown.map(|(place, (zone, sum))| {
-                let p99 = (sum.with_p99 > 0).then(|| sum.connect_p99 / f64::from(sum.with_p99) / 1e6);
-                [
-                    Field::Number(Some(start.as_secs_f64())),
-                    Field::Text(&scenario.places[place].name),
-                    Field::Text(zone.map_or("", |zone| &scenario.zones[zone])),
-                    Field::Number(Some(sum.connections as f64 / seconds)),
-                    Field::Number(Some(sum.failed as f64 / seconds)),
-                    Field::Number(p99),
-                    Field::Number(zone.map(|zone| zones[zone].healthy / replications)),
-                    Field::Number(zone.map(|_| sum.active / replications)),
-                    Field::Number(zone.and_then(|zone| zones[zone].utilization())),
-                    Field::Number(Some(*switches as f64 / replications)),
-                ]
-            });
-            fields.collect::<Vec<_>>()
+            shown
+                .map(|(place, (zone, sum))| TimelineRow::fields(scenario, place, zone, sum, &sample))
+                .collect::<Vec<_>>()
         })
     }
 }
