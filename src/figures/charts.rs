@@ -20,18 +20,19 @@ mod cells;
 mod metric;
 mod palette;
 mod requested;
+mod sheet;
 mod steps;
 mod versus;
 mod zones;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Figure;
 use super::draw::Format;
-use super::figure::Figure;
-use crate::results::error::ResultsError;
-use crate::results::observed::QuestionError;
+use super::error::FiguresError;
+use crate::results::error::{WriteError, write_whole};
+use crate::results::observed::{FolderError, QuestionError};
 use crate::results::setup;
 use crate::results::{CHARTS, Results};
 pub(super) use cells::spread;
@@ -60,25 +61,6 @@ pub const ALL: [Chart; 9] = [
     Chart { name: "latency_cdf", against_axis: false, figure: latency_cdf::figure },
     Chart { name: "backend_load", against_axis: false, figure: backend_load::figure },
 ];
-
-/// Why charts can't be drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum ChartsError {
-    /// The results folder can't be read.
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-    /// A chart is asked for that can't be drawn.
-    #[error(transparent)]
-    Request(#[from] QuestionError),
-    /// A chart can't be written.
-    #[error("can't write {}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
 
 impl Chart {
     /// The name of its file without the extension.
@@ -143,23 +125,16 @@ pub fn draw_all(
     results_dir: &Path,
     formats: &[Format],
     mut on_chart: impl FnMut(&Path),
-) -> Result<Vec<PathBuf>, ChartsError> {
-    let results = Results::read(results_dir)?;
+) -> Result<Vec<PathBuf>, FiguresError> {
+    let results = Results::read(results_dir).map_err(FolderError::from)?;
     check_requests(results_dir, &results)?;
     let dir = results_dir.join(CHARTS);
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ChartsError::Write { path, source }
-    };
-    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    fs::create_dir_all(&dir).map_err(|source| WriteError { path: dir.clone(), source })?;
     let mut paths = Vec::new();
     for (stem, figure) in figures(&results) {
         for format in formats {
             let path = dir.join(format!("{stem}.{}", format.extension()));
-            // Under another name first, so that a chart is never seen half-written.
-            let draft = path.with_added_extension("tmp");
-            fs::write(&draft, format.draw(&figure)).map_err(failed(&draft))?;
-            fs::rename(&draft, &path).map_err(failed(&path))?;
+            write_whole(&path, &format.draw(&figure))?;
             on_chart(&path);
             paths.push(path);
         }
@@ -170,7 +145,7 @@ pub fn draw_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::figure::SMALLEST;
+    use crate::figures::SMALLEST;
     use crate::results::sample::Sample;
 
     fn stems(sample: &Sample) -> Vec<String> {

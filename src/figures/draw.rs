@@ -16,10 +16,11 @@ mod marks;
 mod pixels;
 mod projection;
 mod series;
+mod shapes;
 mod tables;
 mod vector;
 
-use super::figure::Figure;
+use super::Figure;
 use canvas::Canvas;
 use layout::Layout;
 use pixels::Pixels;
@@ -92,7 +93,7 @@ fn paint(figure: &Figure, canvas: &Canvas<'_>) {
 mod tests {
     use super::*;
     use crate::figures::charts;
-    use crate::figures::figure::style::Color;
+    use crate::figures::style::Color;
     use crate::results::sample::Sample;
     use crate::results::setup::Setup;
 

@@ -5,9 +5,9 @@
 
 mod csv_file;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::error::WriteError;
 use super::steadiness::{Doubt, Steadiness};
 use crate::experiment::{Cell, Experiment};
 use crate::metrics::tables::{
@@ -17,16 +17,6 @@ use crate::metrics::tables::{
 use crate::metrics::{METRICS, Run};
 use crate::sim::scenario::Scenario;
 use csv_file::CsvFile;
-
-/// A results file that can't be written.
-#[derive(Debug, thiserror::Error)]
-#[error("can't write {}", path.display())]
-pub struct WriteError {
-    /// Which file.
-    pub path: PathBuf,
-    /// Why.
-    pub source: io::Error,
-}
 
 /// A cell's metrics over its replications.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The axis that metrics are shown against, and value axes that fit their data.
 
-use crate::figures::figure::mark::Estimate;
-use crate::figures::figure::{Axis, Scale};
+use crate::figures::mark::Estimate;
+use crate::figures::{Axis, Scale};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::Results;

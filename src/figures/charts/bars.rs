@@ -2,11 +2,11 @@
 
 use super::caption;
 use super::cells::Facet;
-use super::metric::{Sheet, Shown, estimate};
 use super::palette;
-use crate::figures::figure::mark::{Bar, Estimate, Hairline, Mark};
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Axis, Figure, Panel};
+use super::sheet::{Sheet, Shown, estimate};
+use crate::figures::mark::{Bar, Estimate, Hairline, Mark};
+use crate::figures::style::Style;
+use crate::figures::{Axis, Figure, Panel};
 use crate::metrics::Metric;
 use crate::results::Results;
 
@@ -65,9 +65,9 @@ fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, load};
-    use crate::figures::figure::Scale;
-    use crate::figures::figure::style::Color;
+    use crate::figures::style::Color;
     use crate::results::sample::Sample;
 
     #[test]

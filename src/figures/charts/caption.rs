@@ -1,6 +1,6 @@
 //! The words under a title: which experiment, how many replications, what the bands mean.
 
-use crate::figures::figure::elide;
+use crate::figures::elide;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 

@@ -1,7 +1,7 @@
 //! How many connections leave their zone.
 
 use super::metric;
-use crate::figures::figure::Figure;
+use crate::figures::Figure;
 use crate::metrics::Metric;
 use crate::results::Results;
 

@@ -1,7 +1,8 @@
 //! How many connections fail, and of what.
 
-use super::metric::{self, estimate};
-use crate::figures::figure::Figure;
+use super::metric;
+use super::sheet::estimate;
+use crate::figures::Figure;
 use crate::metrics::Metric;
 use crate::results::Results;
 

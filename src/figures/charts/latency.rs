@@ -1,7 +1,7 @@
 //! How long connecting and requests take, in the middle and in the tail.
 
 use super::metric;
-use crate::figures::figure::Figure;
+use crate::figures::Figure;
 use crate::metrics::Metric;
 use crate::results::Results;
 

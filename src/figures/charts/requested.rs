@@ -2,9 +2,9 @@
 
 use super::axis::{self, NumericAxis, ValueAxis};
 use super::cells::{self, Facet};
-use super::metric::{Sheet, Shown, estimate};
+use super::sheet::{Sheet, Shown, estimate};
 use super::versus;
-use crate::figures::figure::Figure;
+use crate::figures::Figure;
 use crate::figures::wording::capitalized;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
@@ -119,8 +119,8 @@ fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::figures::charts::figures;
-    use crate::figures::figure::Scale;
     use crate::results::sample::Sample;
 
     fn request() -> ChartRequest {

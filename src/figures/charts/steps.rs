@@ -5,8 +5,8 @@
 
 use super::axis::NumericAxis;
 use super::cells::Facet;
-use crate::figures::figure::Axis;
-use crate::figures::figure::mark::{Estimate, Hairline, Join, Mark, Point, Series};
+use crate::figures::Axis;
+use crate::figures::mark::{Estimate, Hairline, Join, Mark, Point, Series};
 use crate::results::{Cell, Results};
 
 /// More thresholds than this would stripe a panel.

@@ -3,12 +3,12 @@
 use super::axis::{self, ValueAxis};
 use super::caption;
 use super::cells::{self, Facet};
-use super::metric;
 use super::palette;
-use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
-use crate::figures::figure::style::{Color, Dash, Marker, Style};
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use super::sheet::estimate;
+use crate::figures::mark::{Estimate, Join, Mark, Point, Series, Spread};
+use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::capitalized;
+use crate::figures::{Axis, Figure, Key, Panel, Sample};
 use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
@@ -31,13 +31,13 @@ struct Place<'a> {
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     let any = |metric: &Metric, wanted: fn(f64) -> bool| {
-        let estimates = results.cells.iter().filter_map(|cell| metric::estimate(results, cell, metric));
+        let estimates = results.cells.iter().filter_map(|cell| estimate(results, cell, metric));
         estimates.into_iter().any(|estimate| wanted(estimate.value))
     };
     let cost = if any(COST, f64::is_finite) { COST } else { SHARE };
     let harm = if any(FAILURES, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
     let place = |cell| {
-        let (x, y) = (metric::estimate(results, cell, harm)?, metric::estimate(results, cell, cost)?);
+        let (x, y) = (estimate(results, cell, harm)?, estimate(results, cell, cost)?);
         Some(Place { cell, x, y, best: false })
     };
     let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();

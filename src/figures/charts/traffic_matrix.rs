@@ -6,8 +6,8 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones;
-use crate::figures::figure::mark::{HeatCell, Mark};
-use crate::figures::figure::{Axis, Figure, Panel};
+use crate::figures::mark::{HeatCell, Mark};
+use crate::figures::{Axis, Figure, Panel};
 use crate::metrics::unit::Unit;
 use crate::results::{Cell, Results};
 use zones::Zones;
@@ -98,9 +98,7 @@ mod tests {
         }
         let figure = figure(&results).unwrap();
         let Mark::Heat(cells) = &figure.panels[0].marks[0] else { panic!("a heat map") };
-        let crate::figures::figure::Scale::Category(names) = &figure.panels[0].x.scale else {
-            panic!("names")
-        };
+        let crate::figures::Scale::Category(names) = &figure.panels[0].x.scale else { panic!("names") };
         assert_eq!(names, &["a", "b", "c", "no backend"]);
         assert_eq!((cells[4].shade, cells[4].text.as_str()), (None, "–"));
         assert_eq!(percent(0.0002), "<0.1 %");

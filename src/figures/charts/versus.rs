@@ -3,12 +3,12 @@
 use super::axis::{NumericAxis, is_cut, number, off_log};
 use super::caption;
 use super::cells::Facet;
-use super::metric::{Sheet, estimate};
 use super::palette;
+use super::sheet::{Sheet, estimate};
 use super::steps::Steps;
-use crate::figures::figure::mark::{Estimate, Join, Level, Mark, Point, Series, Spread};
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::mark::{Estimate, Join, Level, Mark, Point, Series, Spread};
+use crate::figures::style::Style;
+use crate::figures::{Axis, Figure, Key, Panel, Sample};
 use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
@@ -156,9 +156,9 @@ fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, failures, latency};
-    use crate::figures::figure::Scale;
-    use crate::figures::figure::style::Color;
+    use crate::figures::style::Color;
     use crate::results::sample::Sample as Folder;
 
     #[test]

@@ -1,11 +1,12 @@
 //! Grid, ticks and axis labels of a panel.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::Canvas;
 use super::layout::{self, Frame, TICK_GAP};
 use super::lettering::{LABEL, Lettering, TICK};
 use super::projection::{Projection, Tick};
-use crate::figures::figure::style::Color;
-use crate::figures::figure::{Axis, Scale};
+use super::shapes::{Align, Rect, Stroke};
+use crate::figures::style::Color;
+use crate::figures::{Axis, Scale};
 
 const GRID: Color = Color(228, 228, 228);
 const RULE: Color = Color(120, 120, 120);

@@ -1,14 +1,13 @@
 //! Marks that run across a panel: shaded spans, hairlines, levels.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::Canvas;
 use super::lettering::ASIDE;
-use super::marks::Plane;
-use super::series;
-use crate::figures::figure::mark::{Hairline, Level, Mark, Span};
-use crate::figures::figure::style::{Color, Dash};
+use super::projection::Plane;
+use super::series::{self, BAND_OPACITY};
+use super::shapes::{Align, Rect, Stroke};
+use crate::figures::mark::{Hairline, Level, Mark, Span};
+use crate::figures::style::{Color, Dash};
 
-/// How much of the paper a band covers.
-pub(super) const BAND_OPACITY: f64 = 0.17;
 /// The height of the names of hairlines.
 pub(super) const HAIRLINE_NAMES: f64 = 26.0;
 /// Spans narrower than this on paper are drawn without their ends, which would fill them.

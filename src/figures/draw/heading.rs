@@ -1,11 +1,12 @@
 //! Title, subtitle, legend and remarks: everything around the panels.
 
-use super::canvas::{Align, Canvas, Rect, Spot, Stroke};
+use super::canvas::Canvas;
 use super::layout::{Layout, SAMPLE};
 use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use super::series;
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Figure, Sample};
+use super::shapes::{Align, Rect, Spot, Stroke};
+use crate::figures::style::Style;
+use crate::figures::{Figure, Sample};
 
 pub(super) fn paint(canvas: &Canvas<'_>, figure: &Figure, layout: &Layout) {
     canvas.text(&layout.title.text, layout.title.spot, TITLE, Align::Left);

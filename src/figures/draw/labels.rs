@@ -3,12 +3,13 @@
 //! A label is put at the first of some places around its point where it covers neither a marker, a line nor
 //! another label; if there is none, it is left out: a missing label is better than an unreadable one.
 
-use super::canvas::{Align, Canvas, Rect, Spot};
+use super::canvas::Canvas;
 use super::lettering::ASIDE;
-use super::marks::Plane;
+use super::projection::Plane;
 use super::series;
-use crate::figures::figure::mark::{Join, Mark, Point, Series};
-use crate::figures::figure::style::Color;
+use super::shapes::{Align, Rect, Spot};
+use crate::figures::mark::{Join, Mark, Point, Series};
+use crate::figures::style::Color;
 
 /// Half the height that a label keeps free.
 const HALF_HEIGHT: f64 = 12.0;

@@ -1,11 +1,11 @@
 //! Where on the paper everything goes.
 
-use super::canvas::{Rect, Spot};
 use super::guides::HAIRLINE_NAMES;
 use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
 use super::projection::Projection;
-use crate::figures::figure::mark::Mark;
-use crate::figures::figure::{Axis, Figure, Panel, Scale};
+use super::shapes::{Rect, Spot};
+use crate::figures::mark::Mark;
+use crate::figures::{Axis, Figure, Panel, Scale};
 
 /// White at the edges of the paper.
 const MARGIN: f64 = 48.0;

@@ -1,31 +1,18 @@
 //! A panel from back to front: shading, grid, marks, frame, words.
 
 use super::axes;
-use super::canvas::{Align, Canvas, Rect, Spot};
+use super::canvas::Canvas;
 use super::guides;
 use super::labels;
 use super::layout::{self, Frame};
 use super::lettering::{LABEL, PANEL};
-use super::projection::Projection;
+use super::projection::{Plane, Projection};
 use super::series;
+use super::shapes::{Align, Rect};
 use super::tables;
-use crate::figures::figure::Panel;
-use crate::figures::figure::mark::Mark;
-use crate::figures::figure::style::Color;
-
-/// A panel's plot area with its two projections.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plane<'a> {
-    pub(super) plot: Rect,
-    pub(super) x: Projection<'a>,
-    pub(super) y: Projection<'a>,
-}
-
-impl Plane<'_> {
-    pub(super) fn spot(self, x: f64, y: f64) -> Spot {
-        (self.x.at(x), self.y.at(y))
-    }
-}
+use crate::figures::Panel;
+use crate::figures::mark::Mark;
+use crate::figures::style::Color;
 
 pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
     let plot = frame.plot;

@@ -1,6 +1,7 @@
 //! Values to positions along an axis, and the ticks that help to read them back.
 
-use crate::figures::figure::{Axis, Scale};
+use super::shapes::{Rect, Spot};
+use crate::figures::{Axis, Scale};
 
 /// Below this ratio of its ends, a log axis has ticks in equal steps.
 const SHORT: f64 = 4.0;
@@ -91,6 +92,20 @@ fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 2.5, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9));
     factor.unwrap_or(10.0) * power
+}
+
+/// A panel's plot area with its two projections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plane<'a> {
+    pub(super) plot: Rect,
+    pub(super) x: Projection<'a>,
+    pub(super) y: Projection<'a>,
+}
+
+impl Plane<'_> {
+    pub(super) fn spot(self, x: f64, y: f64) -> Spot {
+        (self.x.at(x), self.y.at(y))
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Points with bands, lines, whiskers and markers.
 
-use super::canvas::{Canvas, Spot, Stroke, around};
-use super::guides::BAND_OPACITY;
-use super::marks::Plane;
-use crate::figures::figure::mark::{Join, Point, Series, Spread};
-use crate::figures::figure::style::{Color, Marker, Style};
+use super::canvas::Canvas;
+use super::projection::Plane;
+use super::shapes::{Spot, Stroke, around};
+use crate::figures::mark::{Join, Point, Series, Spread};
+use crate::figures::style::{Color, Marker, Style};
 
+/// How much of the paper a band covers.
+pub(super) const BAND_OPACITY: f64 = 0.17;
 /// Half the length of the bar at the end of a whisker.
 const CAP: f64 = 5.0;
 /// Series with thinner lines than this are crowds.

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use super::WriteError;
 use crate::metrics::tables::Field;
+use crate::results::error::WriteError;
 use crate::results::number::number;
 
 #[derive(Debug)]

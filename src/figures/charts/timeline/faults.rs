@@ -1,8 +1,8 @@
 //! Warm-up and faults as shaded spans: each kind of fault has its shade, and each fault its ends and its name or number.
 
 use super::Clock;
-use crate::figures::figure::mark::{Mark, Span};
-use crate::figures::figure::style::Color;
+use crate::figures::mark::{Mark, Span};
+use crate::figures::style::Color;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::setup::Fault;
