@@ -1,7 +1,9 @@
 //! What follows from the tables of a results folder, and from the rules alone.
 
 pub mod compare;
+pub mod disagreement;
 pub mod expect;
+pub mod front;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;

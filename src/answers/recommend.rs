@@ -152,6 +152,21 @@ fn follow(observed: &Observed, objective: usize, candidates: &mut [Candidate], b
     }
 }
 
+impl Section {
+    /// What became of the candidate at position `index`.
+    pub fn standing(&self, index: usize) -> &'static str {
+        let candidate = &self.candidates[index];
+        match candidate {
+            _ if self.recommended == Some(index) => "recommended",
+            _ if candidate.objective.is_none() => "missing",
+            _ if candidate.is_feasible() => "feasible",
+            _ if candidate.is_infeasible() => "infeasible",
+            _ if candidate.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
+            _ => "undecided",
+        }
+    }
+}
+
 impl Request {
     /// The request in words: `least cost with failures <= 1 %`.
     pub fn words(&self) -> String {

@@ -1,8 +1,9 @@
 //! Thresholds: each with each cell that it judges.
 
-use crate::experiment::Limits;
+use crate::experiment::{Experiment, Limits};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
+use crate::results::tables::CellSummary;
 use crate::results::{Cell, Results};
 
 /// The digits that a number is written with, and the most that it takes to tell a miss from a pass.
@@ -46,11 +47,30 @@ pub fn judged(results: &Results) -> Vec<Judged> {
     all
 }
 
+/// The same of a run whose cells have these `summaries`.
+pub fn judged_at_once(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Judged> {
+    let mut all = Vec::new();
+    for threshold in experiment.thresholds() {
+        let cells = experiment.cells().iter().zip(summaries);
+        for (cell, summary) in cells.filter(|(cell, _)| threshold.applies_to(cell)) {
+            let found = summary.metrics.iter().find(|found| found.metric.name == threshold.metric.name);
+            let interval = found.and_then(|found| found.interval);
+            let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
+            let values = axes.zip(&cell.values).filter_map(|(axis, value)| Some((axis, value.as_ref()?)));
+            all.push(Judged {
+                metric: threshold.metric.name.to_owned(),
+                cell: cell_text(&cell.arm, values),
+                limits: threshold.limits,
+                mean: interval.map(|interval| interval.mean),
+                ends: interval.and_then(|interval| interval.ends()),
+            });
+        }
+    }
+    all
+}
+
 /// A cell by its arm and its values of the axes: `spill, spillover_ratio = 0.5`.
-pub fn cell_text<'a, V: std::fmt::Display>(
-    arm: &str,
-    values: impl IntoIterator<Item = (&'a str, V)>,
-) -> String {
+fn cell_text<'a, V: std::fmt::Display>(arm: &str, values: impl IntoIterator<Item = (&'a str, V)>) -> String {
     values.into_iter().fold(arm.to_owned(), |text, (axis, value)| format!("{text}, {axis} = {value}"))
 }
 

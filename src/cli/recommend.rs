@@ -13,9 +13,7 @@ use serde_json::{Map, Value};
 use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{
-    Candidate, Constraint, Request, Section, Standing, recommend as recommend_all,
-};
+use crate::answers::recommend::{Constraint, Request, Section, recommend as recommend_all};
 use crate::experiment::{Experiment, Overrides};
 use crate::results::observed::Observed;
 use crate::results::policies::{SamePolicy, same_policies};
@@ -168,7 +166,7 @@ impl JsonCandidate {
         Self {
             cell,
             same_cells: candidate.cells[1..].iter().map(|cell| observed.cells()[*cell].number).collect(),
-            standing: standing(candidate, section.recommended == Some(index)),
+            standing: section.standing(index),
             objective: candidate.objective,
             behind: behind.map(|rank| rank.difference),
             behind_ci_low: ends.map(|(low, _)| low),
@@ -193,29 +191,5 @@ impl JsonSame {
             keep: same.cells[same.cells.len() - 1],
             thresholds: same.thresholds.iter().map(threshold).collect(),
         }
-    }
-}
-
-impl Standing {
-    /// Its name in answers.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Broken => "broken",
-            Self::Undecided => "undecided",
-            Self::Missing => "missing",
-        }
-    }
-}
-
-/// What became of a candidate.
-fn standing(candidate: &Candidate, is_recommended: bool) -> &'static str {
-    match candidate {
-        _ if is_recommended => "recommended",
-        _ if candidate.objective.is_none() => "missing",
-        _ if candidate.is_feasible() => "feasible",
-        _ if candidate.is_infeasible() => "infeasible",
-        _ if candidate.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
-        _ => "undecided",
     }
 }

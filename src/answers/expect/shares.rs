@@ -4,6 +4,7 @@ use super::{Pool, State};
 use crate::ids::ZoneId;
 use crate::lb::backend::{BackendSet, Role};
 use crate::lb::zonal_affinity::{Decision, Outcome};
+use crate::metrics::Metric;
 use crate::sim::scenario::ClientGroup;
 
 /// What follows from a state of health. Shares are of connections, from 0 to 1.
@@ -21,6 +22,16 @@ pub struct Shares {
     pub hottest: Option<f64>,
     /// Of each pool the requests to one healthy backend, over the same mean; absent if it has none.
     pub loads: Vec<Option<f64>>,
+}
+
+impl Shares {
+    /// The metrics of a run that say the same, each with what is expected of it.
+    pub fn as_metrics(&self) -> [(&'static Metric, Option<f64>); 3] {
+        const CROSS_ZONE: &Metric = Metric::named("cross_zone_connection_ratio");
+        const SPILLED: &Metric = Metric::named("spilled_connection_ratio");
+        const UNHEALTHY: &Metric = Metric::named("unhealthy_connection_ratio");
+        [(CROSS_ZONE, self.cross_zone), (SPILLED, Some(self.spilled)), (UNHEALTHY, Some(self.unhealthy))]
+    }
 }
 
 /// Sums over client groups.

@@ -30,6 +30,18 @@ pub enum Standing {
     Missing,
 }
 
+impl Standing {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::Undecided => "undecided",
+            Self::Missing => "missing",
+        }
+    }
+}
+
 impl Constraint {
     /// How an interval from `low` to `high` stands to it.
     pub(super) fn standing(&self, (low, high): (f64, f64)) -> Standing {

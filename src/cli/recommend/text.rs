@@ -1,6 +1,5 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
-use super::standing;
 use crate::answers::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
 use crate::cli::table::{Table, cells_text, count_text, signed};
 use crate::metrics::Metric;
@@ -45,7 +44,7 @@ fn section_text(observed: &Observed, request: &Request, section: &Section) -> St
     }
     text += &table(observed, request, section);
     for (index, candidate) in section.candidates.iter().enumerate() {
-        if standing(candidate, section.recommended == Some(index)) != "undecided" {
+        if section.standing(index) != "undecided" {
             continue;
         }
         text += &match candidate.more_replications() {
@@ -64,7 +63,7 @@ fn table(observed: &Observed, request: &Request, section: &Section) -> String {
     header.push("");
     let mut table = Table::new(&header);
     for (index, candidate) in section.candidates.iter().enumerate() {
-        let standing = standing(candidate, section.recommended == Some(index));
+        let standing = section.standing(index);
         let sign = match standing {
             "recommended" => "=>",
             "feasible" => "+",

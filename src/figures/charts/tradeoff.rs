@@ -5,6 +5,7 @@ use super::caption;
 use super::cells::{self, Facet};
 use super::palette;
 use super::sheet::estimate;
+use crate::answers::front::front;
 use crate::figures::mark::{Estimate, Join, Mark, Point, Series, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::capitalized;
@@ -36,16 +37,14 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     };
     let cost = if any(COST, f64::is_finite) { COST } else { SHARE };
     let harm = if any(FAILURES, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
-    let place = |cell| {
-        let (x, y) = (estimate(results, cell, harm)?, estimate(results, cell, cost)?);
-        Some(Place { cell, x, y, best: false })
-    };
-    let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();
+    let place = |cell| Some((cell, estimate(results, cell, harm)?, estimate(results, cell, cost)?));
+    let found = results.cells.iter().filter_map(place).collect();
+    let judged = front(found, |(_, x, y)| (x.value, y.value)).into_iter();
+    let places: Vec<Place<'_>> = judged.map(|((cell, x, y), best)| Place { cell, x, y, best }).collect();
     if places.is_empty() {
         return None;
     }
-    mark_best(&mut places);
-    let mut marks = vec![front(&places)];
+    let mut marks = vec![front_line(&places)];
     marks.extend(series(results, &places));
     let panel = Panel {
         title: String::new(),
@@ -82,16 +81,6 @@ fn notes(results: &Results) -> Vec<String> {
         format!(" Numbers at points, where there is room: {}.", axes.join(", "))
     };
     vec![format!("Down and to the left is better.{labels}")]
-}
-
-/// Sorts the places from left to right and marks those that no other is better than in both ways.
-fn mark_best(places: &mut [Place<'_>]) {
-    places.sort_by(|a, b| a.x.value.total_cmp(&b.x.value).then(a.y.value.total_cmp(&b.y.value)));
-    let mut least = f64::INFINITY;
-    for place in places {
-        place.best = place.y.value < least;
-        least = least.min(place.y.value);
-    }
 }
 
 /// The points of each arm. Those of one sweep are joined.
@@ -158,7 +147,7 @@ fn front_style() -> Style {
 }
 
 /// The best cells in steps from left to right.
-fn front(places: &[Place<'_>]) -> Mark {
+fn front_line(places: &[Place<'_>]) -> Mark {
     let point = |place: &Place<'_>| {
         let (x, y) = (Estimate::exact(place.x.value), Estimate::exact(place.y.value));
         Some(Point { x, y, label: String::new() })
