@@ -219,13 +219,13 @@ fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::sample::Sample;
+    use super::sample::SampleFolder;
     use super::*;
     use std::fs;
 
     #[test]
     fn a_folder_gives_its_arms_axes_and_cells_in_file_order() {
-        let results = Sample::default().results();
+        let results = SampleFolder::default().results();
         assert_eq!(results.arms, ["disabled", "stay", "spill"]);
         assert_eq!(results.axes, ["spillover_ratio"]);
         assert_eq!(results.cells.len(), 13);
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn missing_values_are_missing_and_not_zero() {
-        let folder = Sample { replications: 1, ..Sample::default() }.write();
+        let folder = SampleFolder { replications: 1, ..SampleFolder::default() }.write();
         let results = Results::read(folder.path()).unwrap();
         let summary = results.summary(0, "failure_ratio").unwrap();
         assert!(summary.mean.is_some());
@@ -250,7 +250,7 @@ mod tests {
 
     /// Damages one file of a good folder and gives the error.
     fn error_after(file: &str, damage: impl Fn(String) -> String) -> String {
-        let folder = Sample::default().write();
+        let folder = SampleFolder::default().write();
         let path = folder.path().join(file);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, damage(text)).unwrap();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn setup_and_manifest_may_be_missing() {
-        let folder = Sample::default().write();
+        let folder = SampleFolder::default().write();
         fs::remove_file(folder.path().join("experiment.toml")).unwrap();
         fs::remove_file(folder.path().join("manifest.json")).unwrap();
         let results = Results::read(folder.path()).unwrap();

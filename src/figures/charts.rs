@@ -146,9 +146,9 @@ pub fn draw_all(
 mod tests {
     use super::*;
     use crate::figures::SMALLEST;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
-    fn stems(sample: &Sample) -> Vec<String> {
+    fn stems(sample: &SampleFolder) -> Vec<String> {
         figures(&sample.results()).into_iter().map(|(stem, _)| stem).collect()
     }
 
@@ -165,19 +165,19 @@ mod tests {
             "latency_cdf",
             "backend_load",
         ];
-        assert_eq!(stems(&Sample::default()), names);
-        let dotted = Sample { axis: "web-a.rate (µ)".to_owned(), ..Sample::default() };
+        assert_eq!(stems(&SampleFolder::default()), names);
+        let dotted = SampleFolder { axis: "web-a.rate (µ)".to_owned(), ..SampleFolder::default() };
         assert_eq!(stems(&dotted)[0], "cross_zone_vs_web-a_rate____");
-        assert_eq!(stems(&Sample::no_axis())[0], "cross_zone_by_arm");
+        assert_eq!(stems(&SampleFolder::no_axis())[0], "cross_zone_by_arm");
     }
 
     #[test]
     fn every_figure_says_what_and_of_how_many() {
         for (sample, n) in [
-            (Sample::default(), "5 replications"),
-            (Sample::one_cell(), "1 replication"),
-            (Sample::five_hundred_cells(), "2 replications"),
-            (Sample::no_axis(), "5 replications"),
+            (SampleFolder::default(), "5 replications"),
+            (SampleFolder::one_cell(), "1 replication"),
+            (SampleFolder::five_hundred_cells(), "2 replications"),
+            (SampleFolder::no_axis(), "5 replications"),
         ] {
             for (stem, figure) in figures(&sample.results()) {
                 assert!(figure.subtitle.contains(n), "{stem}: {}", figure.subtitle);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn charts_are_whole_files_and_the_same_every_time() {
-        let folder = Sample::default().write();
+        let folder = SampleFolder::default().write();
         let mut told = Vec::new();
         let both = [Format::Png, Format::Svg];
         let paths = draw_all(folder.path(), &both, |path| told.push(path.to_owned())).unwrap();
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_folder_without_runs_has_no_charts() {
-        assert_eq!(stems(&Sample { replications: 0, ..Sample::default() }), [""; 0]);
+        assert_eq!(stems(&SampleFolder { replications: 0, ..SampleFolder::default() }), [""; 0]);
     }
 
     #[test]

@@ -224,10 +224,10 @@ fn series(version: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     fn observed() -> Observed {
-        Observed::of(Folder::default().results())
+        Observed::of(SampleFolder::default().results())
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn wholes_that_are_not_there_are_said_and_not_guessed() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         results.traffic.clear();
         let observed = Observed::of(results);
         let metric = observed.metric("cross_zone_connection_ratio").unwrap();
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn cells_with_unequal_replications_are_paired_where_both_have_one() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         // The second cell is a copy of the first with two replications less, but for one value.
         let mut copies: Vec<_> = results.runs.iter().filter(|run| run.cell == 0).cloned().collect();
         copies.truncate(3);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn unfinished_and_foreign_folders_are_refused() {
-        let folder = Folder::default().write();
+        let folder = SampleFolder::default().write();
         let with = |manifest: &str| {
             std::fs::write(folder.path().join("manifest.json"), manifest).unwrap();
             Observed::read(folder.path()).map(drop).map_err(|error| error.to_string())

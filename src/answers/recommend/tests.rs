@@ -1,12 +1,13 @@
 //! Recommendations from made-up folders, of which the answer is known.
 
 use super::*;
-use crate::results::sample::Sample;
+use crate::results::sample::SampleFolder;
 
 /// Cost and failures of each arm, with deviations of about 0.1 of the last digit over ten replications.
 fn observed(cells: &[(f64, f64)]) -> Observed {
     let arms = (0..cells.len()).map(|arm| format!("arm-{arm}")).collect();
-    let mut results = Sample { arms, swept: Vec::new(), replications: 10, ..Sample::default() }.results();
+    let mut results =
+        SampleFolder { arms, swept: Vec::new(), replications: 10, ..SampleFolder::default() }.results();
     let column = |name: &str| results.metrics.iter().position(|metric| metric == name).unwrap();
     let (cost, p99) = (column("cross_zone_usd_per_month"), column("request_p99_ms"));
     for run in &mut results.runs {
@@ -67,7 +68,7 @@ fn no_feasible_cell_gives_none() {
 
 #[test]
 fn shared_axes_are_circumstances_and_not_choices() {
-    let observed = Observed::of(Sample::five_hundred_cells().results());
+    let observed = Observed::of(SampleFolder::five_hundred_cells().results());
     let request = Request {
         objective: "cross_zone_usd_per_month".to_owned(),
         maximize: false,
@@ -76,6 +77,6 @@ fn shared_axes_are_circumstances_and_not_choices() {
     let sections = recommend(&observed, &request).unwrap();
     assert_eq!(sections.len(), 40);
     assert_eq!(sections[1].values, [("rate".to_owned(), "50".to_owned())]);
-    let one_arm = Sample { arms: vec!["base".to_owned()], swept: vec![0], ..Sample::default() };
+    let one_arm = SampleFolder { arms: vec!["base".to_owned()], swept: vec![0], ..SampleFolder::default() };
     assert_eq!(recommend(&Observed::of(one_arm.results()), &request).unwrap().len(), 1);
 }

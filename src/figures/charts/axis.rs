@@ -152,7 +152,7 @@ pub(super) fn off_log(axis: &Axis, value: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn durations_are_numbers_too() {
@@ -161,7 +161,11 @@ mod tests {
         assert_eq!(number("CLIENT_IP"), None);
         assert_eq!(number("inf"), None);
         let values = ["1s", "5s", "1m"].map(str::to_owned).to_vec();
-        let sample = Sample { axis: "health_check.check_interval".to_owned(), values, ..Sample::default() };
+        let sample = SampleFolder {
+            axis: "health_check.check_interval".to_owned(),
+            values,
+            ..SampleFolder::default()
+        };
         let axis = first_numeric(&sample.results()).unwrap();
         assert_eq!(axis.through(&[1.0, 5.0, 60.0]).label, "health check.check interval (s)");
     }
@@ -169,8 +173,8 @@ mod tests {
     #[test]
     fn words_are_no_numeric_axis() {
         let values = ["NONE", "CLIENT_IP"].map(str::to_owned).to_vec();
-        assert_eq!(first_numeric(&Sample { values, ..Sample::default() }.results()), None);
-        assert_eq!(first_numeric(&Sample::no_axis().results()), None);
+        assert_eq!(first_numeric(&SampleFolder { values, ..SampleFolder::default() }.results()), None);
+        assert_eq!(first_numeric(&SampleFolder::no_axis().results()), None);
     }
 
     #[test]

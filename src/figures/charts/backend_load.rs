@@ -119,11 +119,11 @@ fn panel(results: &Results, cell: &Cell, backends: &Backends, points: Vec<Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn backends_stand_by_zone_around_the_mean() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         results.backends.sort_by_key(|row| row.backend.chars().last());
         let figure = figure(&results).unwrap();
         assert_eq!(figure.panels.len(), 5);
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn without_backends_there_is_no_chart() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         results.backends.clear();
         assert_eq!(figure(&results), None);
     }

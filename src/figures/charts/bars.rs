@@ -68,11 +68,11 @@ mod tests {
     use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, load};
     use crate::figures::style::Color;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn bars_begin_at_zero_and_stand_in_file_order() {
-        let results = Sample::no_axis().results();
+        let results = SampleFolder::no_axis().results();
         let figure = cross_zone::figure(&results).unwrap();
         let panel = &figure.panels[0];
         assert_eq!(panel.x.range.0, 0.0);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_missing_bar_is_missing() {
-        let sample = Sample { missing: Some("cross_zone_connection_ratio"), ..Sample::no_axis() };
+        let sample = SampleFolder { missing: Some("cross_zone_connection_ratio"), ..SampleFolder::no_axis() };
         let figure = cross_zone::figure(&sample.results()).unwrap();
         let Mark::Bars(bars) = &figure.panels[0].marks[0] else { panic!("bars") };
         assert_eq!(bars[1].value, None);
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn axes_of_words_make_panels() {
         let values = ["NONE", "CLIENT_IP"].map(str::to_owned).to_vec();
-        let sample = Sample { values, axis: "session_affinity".to_owned(), ..Sample::default() };
+        let sample = SampleFolder { values, axis: "session_affinity".to_owned(), ..SampleFolder::default() };
         let figure = cross_zone::figure(&sample.results()).unwrap();
         let titles: Vec<_> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["session affinity NONE", "session affinity CLIENT_IP"]);

@@ -113,7 +113,7 @@ pub(super) fn over_replications(values: &[f64]) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     fn lines(panel: &Panel) -> Vec<&Series> {
         panel.marks.iter().filter_map(Mark::as_series).collect()
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn quantiles_grow_and_cells_of_an_arm_are_shades_of_its_colour() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         assert_eq!(figure.panels.len(), 3);
         let lines = lines(&figure.panels[0]);
         assert_eq!(lines.len(), 5);
@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_quantile_that_is_not_known_is_a_gap() {
-        let figure = figure(&Folder { missing: Some("p999_ms"), ..Folder::default() }.results()).unwrap();
+        let figure =
+            figure(&SampleFolder { missing: Some("p999_ms"), ..SampleFolder::default() }.results()).unwrap();
         for line in lines(&figure.panels[0]) {
             assert_eq!(line.points[3], None);
             assert!(line.points[4].is_some());

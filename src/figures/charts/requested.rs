@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::figures::Scale;
     use crate::figures::charts::figures;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     fn request() -> ChartRequest {
         ChartRequest {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_chart_shows_what_is_asked_for() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let asked = ChartRequest {
             arms: Some(vec!["spill".to_owned()]),
             log: Some("y".to_owned()),
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn bands_fit_on_a_log_axis_or_it_says_where_they_do_not() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         results.setup.charts = vec![ChartRequest { log: Some("y".to_owned()), ..request() }];
         let drawn = |results: &Results| figure(results, &results.setup.charts[0]).unwrap();
         let before = drawn(&results);
@@ -170,7 +170,7 @@ mod tests {
         let (foot, top) = after.panels[0].y.range;
         assert!(foot > 0.0 && foot == before.panels[0].y.range.0 && top > 0.5, "{foot} {top}");
 
-        let mut zero = Sample { zero: Some("failure_ratio"), ..Sample::default() }.results();
+        let mut zero = SampleFolder { zero: Some("failure_ratio"), ..SampleFolder::default() }.results();
         zero.setup.charts = results.setup.charts;
         let linear = drawn(&zero);
         assert_eq!(linear.panels[0].y.scale, Scale::Linear);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn any_axis_can_run_along_and_any_other_can_be_the_facet() {
-        let results = Sample::five_hundred_cells().results();
+        let results = SampleFolder::five_hundred_cells().results();
         let rate = ChartRequest {
             axis: "rate".to_owned(),
             facet: Some("spillover_ratio".to_owned()),
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_chart_with_the_name_of_a_usual_one_takes_its_place() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let before = figures(&results).len();
         results.setup.charts = vec![ChartRequest { file: Some("tradeoff".to_owned()), ..request() }];
         let after = figures(&results);

@@ -159,11 +159,11 @@ mod tests {
     use super::*;
     use crate::figures::charts::cross_zone;
     use crate::results::policies::Cliffs;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     /// The sample's sweep of eleven ratios, as if each zone had `n` backends.
     fn swept(n: usize) -> Results {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let shares: Vec<(usize, usize)> = (1..n).map(|k| (k, n)).collect();
         let cells = results.cells.iter().filter(|cell| !cell.values[0].is_empty());
         let of_cells = cells.map(|cell| (cell.number, shares.clone())).collect();

@@ -261,7 +261,7 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     fn series_of(panel: &Panel) -> Vec<&Series> {
         panel.marks.iter().filter_map(Mark::as_series).collect()
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_column_per_cell_a_row_per_quantity_a_line_per_zone() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (25, 5));
         for (index, quantity) in QUANTITIES.iter().filter(|quantity| !quantity.rare).enumerate() {
             let row = &figure.panels[index * 5..index * 5 + 5];
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn faults_are_shaded_in_every_panel() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         for (index, panel) in figure.panels.iter().enumerate() {
             let spans = panel.marks.iter().filter_map(Mark::as_span);
             let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_is_shaded_where_it_is_in_view() {
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         for row in &mut results.timeline {
             row.time_s = row.time_s.map(|time| time - 60.0);
         }
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn samples_over_all_zones_are_not_counted_twice() {
-        let mut results = Folder::no_axis().results();
+        let mut results = SampleFolder::no_axis().results();
         let before = figure(&results).unwrap();
         let mut all = results.timeline[0].clone();
         (all.client_zone, all.backend_zone) = ("all".to_owned(), "all".to_owned());
@@ -328,9 +328,9 @@ mod tests {
 
     #[test]
     fn long_lines_are_averaged_and_say_so() {
-        let figure = figure(&Folder::many_arms().results()).unwrap();
+        let figure = figure(&SampleFolder::many_arms().results()).unwrap();
         assert_eq!(series_of(&figure.panels[0])[0].points.len(), 180);
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         let shifted = |shift: f64| {
             move |row: &TimelineRow| TimelineRow {
                 time_s: row.time_s.map(|time| time + shift),
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_last_sample_has_its_length_even_if_the_file_leaves_it_at_its_default() {
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         let written = figure(&results);
         results.setup.simulation.sample_interval = None;
         assert_eq!(figure(&results), written);
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn missing_samples_are_gaps() {
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         for row in results.timeline.iter_mut().filter(|row| row.time_s == Some(600.0)) {
             row.connections_per_s = None;
         }

@@ -164,7 +164,7 @@ fn front_line(places: &[Place<'_>]) -> Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     fn series_of(figure: &Figure) -> Vec<&Series> {
         figure.panels[0].marks.iter().filter_map(Mark::as_series).collect()
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_cell_is_a_point_with_whiskers_and_the_front_falls() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         let series = series_of(&figure);
         let points: usize = series[1..].iter().map(|series| series.points.len()).sum();
         assert_eq!(points, 13);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn cells_that_came_out_alike_are_one_point_with_their_range() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         let cell = |ratio: &str| {
             let found = results.cells.iter().position(|cell| cell.values.contains(&ratio.to_owned()));
             found.expect("the sample sweeps it")
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn without_failures_or_prices_other_metrics_step_in() {
-        let folder = Folder { zero: Some("failure_ratio"), ..Folder::default() };
+        let folder = SampleFolder { zero: Some("failure_ratio"), ..SampleFolder::default() };
         let mut results = folder.results();
         assert_eq!(figure(&results).unwrap().panels[0].x.label, "Request latency, 99 % quantile (ms)");
         for row in results.summary.values_mut().filter(|row| row.metric == "cross_zone_usd_per_month") {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn many_cells_are_small_and_only_the_best_are_named() {
-        let figure = figure(&Folder::five_hundred_cells().results()).unwrap();
+        let figure = figure(&SampleFolder::five_hundred_cells().results()).unwrap();
         let series = series_of(&figure);
         assert_eq!(series.len(), 4);
         assert_eq!(series[1..].iter().map(|series| series.points.len()).sum::<usize>(), 520);

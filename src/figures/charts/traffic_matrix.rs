@@ -69,11 +69,11 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn the_shares_of_a_client_zone_add_up_to_one() {
-        let figure = figure(&Sample::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         let titles: Vec<_> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["disabled", "stay", "spill 0.0", "spill 0.5", "spill 1.0"]);
         for panel in &figure.panels {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_never_reached_a_backend_and_who_sent_nothing_are_told_apart() {
-        let mut results = Sample::no_axis().results();
+        let mut results = SampleFolder::no_axis().results();
         results.traffic[0].backend_zone.clear();
         for row in results.traffic.iter_mut().filter(|row| row.client_zone.ends_with('b')) {
             row.connections = Some(0.0);

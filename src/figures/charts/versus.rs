@@ -159,11 +159,11 @@ mod tests {
     use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, failures, latency};
     use crate::figures::style::Color;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn one_line_per_arm_and_a_level_for_arms_without_the_axis() {
-        let results = Folder::default().results();
+        let results = SampleFolder::default().results();
         let figure = cross_zone::figure(&results).unwrap();
         assert_eq!(figure.title, "Connections that leave their zone, by spillover ratio");
         let [panel] = figure.panels.as_slice() else { panic!("one panel, not {}", figure.panels.len()) };
@@ -186,7 +186,9 @@ mod tests {
 
     #[test]
     fn one_replication_has_no_bands() {
-        let figure = cross_zone::figure(&Folder { replications: 1, ..Folder::default() }.results()).unwrap();
+        let figure =
+            cross_zone::figure(&SampleFolder { replications: 1, ..SampleFolder::default() }.results())
+                .unwrap();
         let exact = |mark: &Mark| estimates(mark).iter().all(|estimate| estimate.interval.is_none());
         assert!(figure.panels[0].marks.iter().all(exact));
         assert!(figure.subtitle.contains("no confidence bands"), "{}", figure.subtitle);
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn missing_values_are_gaps_and_are_named() {
-        let folder = Folder { missing: Some("failure_ratio"), ..Folder::default() };
+        let folder = SampleFolder { missing: Some("failure_ratio"), ..SampleFolder::default() };
         let figure = failures::figure(&folder.results()).unwrap();
         let names = |mark: &Mark| match mark {
             Mark::Level(level) => level.name.clone(),
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn zeros_are_left_out_of_a_log_axis_and_counted() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         let zero = results.summary.get_mut(&(5, "connect_p99_ms".to_owned())).unwrap();
         (zero.mean, zero.ci_low, zero.ci_high) = (Some(0.0), Some(0.0), Some(0.0));
         let figure = latency::figure(&results).unwrap();
@@ -227,7 +229,7 @@ mod tests {
 
     #[test]
     fn further_axes_make_panels_and_a_remark_if_there_are_too_many() {
-        let results = Folder::five_hundred_cells().results();
+        let results = SampleFolder::five_hundred_cells().results();
         let figure = cross_zone::figure(&results).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (12, 4));
         assert_eq!(figure.panels[0].title, "rate 25");

@@ -122,12 +122,14 @@ mod tests {
     use crate::figures::draw::layout::Layout;
     use crate::figures::draw::lettering;
     use crate::figures::draw::projection::Projection;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn labels_cover_neither_each_other_nor_the_edge() {
         lettering::register();
-        for sample in [Sample::default(), Sample::five_hundred_cells(), Sample::long_names()] {
+        for sample in
+            [SampleFolder::default(), SampleFolder::five_hundred_cells(), SampleFolder::long_names()]
+        {
             let figures = crate::figures::charts::figures(&sample.results());
             let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
             let (panel, frame) = (&figure.panels[0], Layout::new(figure).frames[0]);

@@ -208,17 +208,17 @@ pub(super) fn slot(axis: &Axis, length: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::figures::draw::lettering;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn everything_has_its_own_place_on_the_paper() {
         lettering::register();
         for sample in [
-            Sample::default(),
-            Sample::one_cell(),
-            Sample::five_hundred_cells(),
-            Sample::long_names(),
-            Sample::many_arms(),
+            SampleFolder::default(),
+            SampleFolder::one_cell(),
+            SampleFolder::five_hundred_cells(),
+            SampleFolder::long_names(),
+            SampleFolder::many_arms(),
         ] {
             for (stem, figure) in crate::figures::charts::figures(&sample.results()) {
                 let layout = Layout::new(&figure);
@@ -250,8 +250,10 @@ mod tests {
     #[test]
     fn a_legend_without_room_says_so() {
         lettering::register();
-        let sample =
-            Sample { arms: (0..99).map(|arm| format!("arm-{arm}")).collect(), ..Sample::many_arms() };
+        let sample = SampleFolder {
+            arms: (0..99).map(|arm| format!("arm-{arm}")).collect(),
+            ..SampleFolder::many_arms()
+        };
         let figures = crate::figures::charts::figures(&sample.results());
         let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
         let layout = Layout::new(figure);

@@ -128,10 +128,10 @@ fn words(results: &Results, clock: &Clock, fault: &Fault) -> String {
 mod tests {
     use super::*;
     use crate::figures::charts::timeline::figure;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     fn with_faults(text: &str) -> Results {
-        let mut results = Sample::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         results.setup.faults = toml_edit::de::from_str::<crate::results::setup::Setup>(text).unwrap().faults;
         results
     }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn faults_that_are_not_those_of_every_cell_are_said_to_be() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let said = |results: &Results| figure(results).unwrap().notes.join(" ").contains("change them");
         assert!(!said(&results));
         results.setup.sweep.insert("faults.0.target.fraction".to_owned(), serde::de::IgnoredAny);
