@@ -14,7 +14,7 @@ pub mod style;
 pub mod wording;
 
 use crate::metrics::unit::Unit;
-use mark::Mark;
+use mark::PanelMark;
 use style::{Color, Style};
 
 /// One image: a heading, a legend, and panels in a grid.
@@ -44,12 +44,12 @@ pub struct Key {
     /// The name beside the sample.
     pub name: String,
     /// The sample.
-    pub sample: Sample,
+    pub sample: KeySample,
 }
 
 /// What a legend entry shows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Sample {
+pub enum KeySample {
     /// A piece of line with its marker.
     Line(Style),
     /// A marker alone.
@@ -66,16 +66,16 @@ pub struct Panel {
     /// Whose panel it is: a marker before the title.
     pub badge: Option<Style>,
     /// The horizontal axis.
-    pub x: Axis,
+    pub x: PanelAxis,
     /// The vertical axis.
-    pub y: Axis,
+    pub y: PanelAxis,
     /// What is drawn, in this order: later marks cover earlier ones.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PanelMark>,
 }
 
 /// A direction of a panel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub struct PanelAxis {
     /// Quantity and unit.
     pub label: String,
     /// How the numbers at the ticks are written.
@@ -164,7 +164,7 @@ impl Figure {
     }
 }
 
-impl Axis {
+impl PanelAxis {
     /// An axis of equal differences.
     pub fn linear(label: impl Into<String>, unit: Unit, range: (f64, f64)) -> Self {
         Self { label: label.into(), unit, scale: Scale::Linear, range, shown: true }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn inner_panels_leave_axis_texts_to_the_outer_ones() {
-        let axis = || Axis::linear("", Unit::Number, (0.0, 1.0));
+        let axis = || PanelAxis::linear("", Unit::Number, (0.0, 1.0));
         let panel = || Panel { title: String::new(), badge: None, x: axis(), y: axis(), marks: Vec::new() };
         let mut figure = Figure::new("", (0..5).map(|_| panel()).collect(), 3);
         figure.share_axes();

@@ -4,9 +4,9 @@ use super::caption;
 use super::cells::Facet;
 use super::palette;
 use super::sheet::{Sheet, Shown, estimate};
-use crate::figures::mark::{Bar, Estimate, Hairline, Mark};
+use crate::figures::mark::{Bar, Hairline, PanelMark, PlotValue};
 use crate::figures::style::Style;
-use crate::figures::{Axis, Figure, Panel};
+use crate::figures::{Figure, Panel, PanelAxis};
 use crate::metrics::Metric;
 use crate::results::Results;
 
@@ -21,16 +21,16 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
     for metric in metrics {
         let by_facet: Vec<Vec<Bar>> =
             facets.iter().map(|facet| bars(results, metric.metric, facet)).collect();
-        let values: Vec<Estimate> = by_facet.iter().flatten().filter_map(|bar| bar.value).collect();
+        let values: Vec<PlotValue> = by_facet.iter().flatten().filter_map(|bar| bar.value).collect();
         let x = axis(metric, &values);
         for bars in by_facet {
-            let y = Axis::categories("", results.arms.clone()).reversed();
+            let y = PanelAxis::categories("", results.arms.clone()).reversed();
             let mut marks = Vec::new();
             if metric.axis.base > 0.0 {
                 let at = metric.axis.base;
-                marks.push(Mark::Hairline(Hairline { upright: true, at, label: String::new() }));
+                marks.push(PanelMark::Hairline(Hairline { upright: true, at, label: String::new() }));
             }
-            marks.push(Mark::Bars(bars));
+            marks.push(PanelMark::Bars(bars));
             panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y, marks });
         }
     }
@@ -43,10 +43,10 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// An axis from zero, as bars need it.
-fn axis(metric: &Shown<'_>, values: &[Estimate]) -> Axis {
+fn axis(metric: &Shown<'_>, values: &[PlotValue]) -> PanelAxis {
     let longest = values.iter().flat_map(|value| value.values()).fold(0.0, f64::max);
     let end = if longest > 0.0 { longest * (1.0 + NUMBER_ROOM) } else { 1.0 };
-    Axis::linear(metric.axis.label, metric.axis.unit, (0.0, end))
+    PanelAxis::linear(metric.axis.label, metric.axis.unit, (0.0, end))
 }
 
 fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(panel.x.range.0, 0.0);
         assert_eq!(panel.y.scale, Scale::Category(results.arms.clone()));
         assert!(panel.y.range.0 > panel.y.range.1, "the first arm stands at the top");
-        let Mark::Bars(bars) = &panel.marks[0] else { panic!("bars, not {:?}", panel.marks) };
+        let PanelMark::Bars(bars) = &panel.marks[0] else { panic!("bars, not {:?}", panel.marks) };
         let looks: Vec<_> = bars.iter().map(|bar| (bar.place, bar.color)).collect();
         assert_eq!(looks, [(0.0, Color::GREY), (1.0, Color::BLUE), (2.0, Color::ORANGE)]);
         assert!(bars.iter().all(|bar| bar.value.is_some_and(|value| value.interval.is_some())));
@@ -89,7 +89,7 @@ mod tests {
     fn a_missing_bar_is_missing() {
         let sample = SampleFolder { missing: Some("cross_zone_connection_ratio"), ..SampleFolder::no_axis() };
         let figure = cross_zone::figure(&sample.results()).unwrap();
-        let Mark::Bars(bars) = &figure.panels[0].marks[0] else { panic!("bars") };
+        let PanelMark::Bars(bars) = &figure.panels[0].marks[0] else { panic!("bars") };
         assert_eq!(bars[1].value, None);
         assert!(figure.notes[0].contains("of stay"), "{:?}", figure.notes);
     }

@@ -2,7 +2,7 @@
 
 use super::axis::ValueAxis;
 use super::cells::Facet;
-use crate::figures::mark::Estimate;
+use crate::figures::mark::PlotValue;
 use crate::figures::{Figure, Panel};
 use crate::metrics::{Metric, Words};
 use crate::results::{Cell, Results};
@@ -18,9 +18,9 @@ pub(super) struct Shown<'a> {
 }
 
 /// The mean of `metric` over the replications of `cell` with its confidence interval.
-pub(super) fn estimate(results: &Results, cell: &Cell, metric: &Metric) -> Option<Estimate> {
+pub(super) fn estimate(results: &Results, cell: &Cell, metric: &Metric) -> Option<PlotValue> {
     let row = results.summary(cell.number, metric.name)?;
-    Some(Estimate { value: row.mean?, interval: row.ci_low.zip(row.ci_high) })
+    Some(PlotValue { value: row.mean?, interval: row.ci_low.zip(row.ci_high) })
 }
 
 /// What a chart of metrics shows.

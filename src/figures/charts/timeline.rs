@@ -9,8 +9,8 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones::{self, Zones};
-use crate::figures::mark::{Estimate, Join, Mark, Point, Series, Spread};
-use crate::figures::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
 use crate::results::{Cell, Results};
@@ -164,28 +164,28 @@ impl Clock {
         seconds / self.seconds
     }
 
-    fn axis(&self) -> Axis {
-        Axis::linear(format!("Time ({})", self.unit), Unit::Number, self.range)
+    fn axis(&self) -> PanelAxis {
+        PanelAxis::linear(format!("Time ({})", self.unit), Unit::Number, self.range)
     }
 }
 
 /// The panels of one quantity, which share their vertical axis.
 fn row(shown: &[Vec<&TimelineRow>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
-    let lines: Vec<Vec<Series>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
+    let lines: Vec<Vec<PointSeries>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
     let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
     let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
     let y = axis.around(&points.map(|point| point.y).collect::<Vec<_>>());
-    let panel = |lines: Vec<Series>| Panel {
+    let panel = |lines: Vec<PointSeries>| Panel {
         title: String::new(),
         badge: None,
         x: clock.axis(),
         y: y.clone(),
-        marks: lines.into_iter().map(Mark::Series).collect(),
+        marks: lines.into_iter().map(PanelMark::Series).collect(),
     };
     lines.into_iter().map(panel).collect()
 }
 
-fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Series> {
+fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<PointSeries> {
     let mut lines = Vec::new();
     for (position, (zone, label)) in zones.names.iter().zip(&zones.labels).enumerate() {
         // Times are not negative, so that their bits are in their order.
@@ -206,18 +206,18 @@ fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Cloc
             samples.into_iter().map(|(time, value)| (f64::from_bits(time), value)).collect();
         let point = |samples: &[(f64, Option<f64>)]| {
             let values: Vec<f64> = samples.iter().filter_map(|(_, value)| *value).collect();
-            let x = Estimate::exact(clock.at(samples[0].0));
+            let x = PlotValue::exact(clock.at(samples[0].0));
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (!values.is_empty()).then(|| Point { x, y: Estimate::exact(mean), label: String::new() })
+            (!values.is_empty()).then(|| DataPoint { x, y: PlotValue::exact(mean), label: String::new() })
         };
-        let mut points: Vec<Option<Point>> =
+        let mut points: Vec<Option<DataPoint>> =
             samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect();
         if let (true, Some(Some(last))) = (quantity.level, points.last()) {
             // The last step reaches to the end of its sample.
-            let end = Point { x: Estimate::exact(clock.range.1), ..last.clone() };
+            let end = DataPoint { x: PlotValue::exact(clock.range.1), ..last.clone() };
             points.push(Some(end));
         }
-        lines.push(Series {
+        lines.push(PointSeries {
             name: label.clone(),
             style: palette::zone(position),
             // The steps of a level must stay where they are.
@@ -236,10 +236,10 @@ fn legend(results: &Results, zones: &Zones, clock: &Clock) -> Vec<Key> {
         } else {
             label.clone()
         },
-        sample: Sample::Line(palette::zone(position)),
+        sample: KeySample::Line(palette::zone(position)),
     };
     let shades = faults::legend(results, clock).into_iter();
-    let shades = shades.map(|(name, color)| Key { name, sample: Sample::Swatch(color) });
+    let shades = shades.map(|(name, color)| Key { name, sample: KeySample::Swatch(color) });
     zones.labels.iter().enumerate().map(zone).chain(shades).collect()
 }
 
@@ -263,8 +263,8 @@ mod tests {
     use super::*;
     use crate::results::sample::SampleFolder;
 
-    fn series_of(panel: &Panel) -> Vec<&Series> {
-        panel.marks.iter().filter_map(Mark::as_series).collect()
+    fn series_of(panel: &Panel) -> Vec<&PointSeries> {
+        panel.marks.iter().filter_map(PanelMark::as_series).collect()
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
     fn faults_are_shaded_in_every_panel() {
         let figure = figure(&SampleFolder::default().results()).unwrap();
         for (index, panel) in figure.panels.iter().enumerate() {
-            let spans = panel.marks.iter().filter_map(Mark::as_span);
+            let spans = panel.marks.iter().filter_map(PanelMark::as_span);
             let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
             let named = |name: &str| if index < 5 { name.to_owned() } else { String::new() };
             assert_eq!(spans, [(10.0, 15.0, named("silent")), (22.0, 24.0, named("slow"))]);

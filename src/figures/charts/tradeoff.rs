@@ -6,10 +6,10 @@ use super::cells::{self, Facet};
 use super::palette;
 use super::sheet::estimate;
 use crate::answers::front::front;
-use crate::figures::mark::{Estimate, Join, Mark, Point, Series, Spread};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::capitalized;
-use crate::figures::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
@@ -24,8 +24,8 @@ const TAIL: &Metric = Metric::named("request_p99_ms");
 /// A cell with its place in the figure.
 struct Place<'a> {
     cell: &'a Cell,
-    x: Estimate,
-    y: Estimate,
+    x: PlotValue,
+    y: PlotValue,
     /// Whether no other cell is better in both ways.
     best: bool,
 }
@@ -61,15 +61,16 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     Some(figure)
 }
 
-fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> Estimate) -> Axis {
+fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> PlotValue) -> PanelAxis {
     ValueAxis::of(metric, metric.words.label).around(&places.iter().map(of).collect::<Vec<_>>())
 }
 
 fn legend(results: &Results) -> Vec<Key> {
     let styles = palette::arms(&results.arms);
-    let arm = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: Sample::Marker(*style) };
+    let arm =
+        |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Marker(*style) };
     let front =
-        Key { name: "no other cell is better in both".to_owned(), sample: Sample::Line(front_style()) };
+        Key { name: "no other cell is better in both".to_owned(), sample: KeySample::Line(front_style()) };
     results.arms.iter().zip(&styles).map(arm).chain([front]).collect()
 }
 
@@ -84,7 +85,7 @@ fn notes(results: &Results) -> Vec<String> {
 }
 
 /// The points of each arm. Those of one sweep are joined.
-fn series(results: &Results, places: &[Place<'_>]) -> Vec<Mark> {
+fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
     let many = places.len() > MANY;
     let along = axis::first_numeric(results).map(|axis| axis.index);
     let facets = cells::facets(results, along);
@@ -94,7 +95,7 @@ fn series(results: &Results, places: &[Place<'_>]) -> Vec<Mark> {
         let sweeps = if many { vec![of_arm] } else { sweeps(of_arm, &facets, along) };
         marks.extend(sweeps.into_iter().filter(|sweep| !sweep.is_empty()).map(|sweep| {
             let named = |place: &&Place<'_>| !many || place.best;
-            Mark::Series(Series {
+            PanelMark::Series(PointSeries {
                 name: results.arms[arm].clone(),
                 style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
                 points: alike(&sweep).map(|places| Some(point(results, places, named(&places[0])))).collect(),
@@ -127,7 +128,7 @@ fn alike<'p, 'a>(sweep: &'p [&'a Place<'a>]) -> impl Iterator<Item = &'p [&'a Pl
 }
 
 /// The point of cells that came out alike, with the range of their axis values.
-fn point(results: &Results, places: &[&Place<'_>], named: bool) -> Point {
+fn point(results: &Results, places: &[&Place<'_>], named: bool) -> DataPoint {
     let values = |place: &Place<'_>| {
         let filled = place.cell.values.iter().filter(|value| !value.is_empty());
         filled.cloned().collect::<Vec<_>>().join(", ")
@@ -139,7 +140,7 @@ fn point(results: &Results, places: &[&Place<'_>], named: bool) -> Point {
         (true, false, true) => first,
         (true, false, false) => format!("{first} – {last}"),
     };
-    Point { x: places[0].x, y: places[0].y, label }
+    DataPoint { x: places[0].x, y: places[0].y, label }
 }
 
 fn front_style() -> Style {
@@ -147,12 +148,12 @@ fn front_style() -> Style {
 }
 
 /// The best cells in steps from left to right.
-fn front_line(places: &[Place<'_>]) -> Mark {
+fn front_line(places: &[Place<'_>]) -> PanelMark {
     let point = |place: &Place<'_>| {
-        let (x, y) = (Estimate::exact(place.x.value), Estimate::exact(place.y.value));
-        Some(Point { x, y, label: String::new() })
+        let (x, y) = (PlotValue::exact(place.x.value), PlotValue::exact(place.y.value));
+        Some(DataPoint { x, y, label: String::new() })
     };
-    Mark::Series(Series {
+    PanelMark::Series(PointSeries {
         name: "front".to_owned(),
         style: front_style(),
         points: places.iter().filter(|place| place.best).map(point).collect(),
@@ -166,8 +167,8 @@ mod tests {
     use super::*;
     use crate::results::sample::SampleFolder;
 
-    fn series_of(figure: &Figure) -> Vec<&Series> {
-        figure.panels[0].marks.iter().filter_map(Mark::as_series).collect()
+    fn series_of(figure: &Figure) -> Vec<&PointSeries> {
+        figure.panels[0].marks.iter().filter_map(PanelMark::as_series).collect()
     }
 
     #[test]
@@ -176,7 +177,7 @@ mod tests {
         let series = series_of(&figure);
         let points: usize = series[1..].iter().map(|series| series.points.len()).sum();
         assert_eq!(points, 13);
-        let whiskered = |point: &Point| point.x.interval.is_some() && point.y.interval.is_some();
+        let whiskered = |point: &DataPoint| point.x.interval.is_some() && point.y.interval.is_some();
         assert!(series[1..].iter().flat_map(|series| series.points.iter().flatten()).all(whiskered));
         let front: Vec<_> =
             series[0].points.iter().flatten().map(|point| (point.x.value, point.y.value)).collect();
@@ -224,8 +225,9 @@ mod tests {
         let series = series_of(&figure);
         assert_eq!(series.len(), 4);
         assert_eq!(series[1..].iter().map(|series| series.points.len()).sum::<usize>(), 520);
-        let named =
-            |series: &&Series| series.points.iter().flatten().filter(|point| !point.label.is_empty()).count();
+        let named = |series: &&PointSeries| {
+            series.points.iter().flatten().filter(|point| !point.label.is_empty()).count()
+        };
         assert_eq!(series[1..].iter().map(named).sum::<usize>(), series[0].points.len());
     }
 }

@@ -6,8 +6,8 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones;
-use crate::figures::mark::{HeatCell, Mark};
-use crate::figures::{Axis, Figure, Panel};
+use crate::figures::mark::{HeatCell, PanelMark};
+use crate::figures::{Figure, Panel, PanelAxis};
 use crate::metrics::unit::Unit;
 use crate::results::{Cell, Results};
 use zones::Zones;
@@ -55,9 +55,9 @@ fn panel(results: &Results, cell: &Cell, from: &Zones, to: &Zones) -> Panel {
     Panel {
         title: cells::name(results, cell),
         badge: Some(palette::arms(&results.arms)[cell.arm]),
-        x: Axis::categories("Zone of the backends", to.labels.clone()),
-        y: Axis::categories("Zone of the clients", from.labels.clone()).reversed(),
-        marks: vec![Mark::Heat(heat)],
+        x: PanelAxis::categories("Zone of the backends", to.labels.clone()),
+        y: PanelAxis::categories("Zone of the clients", from.labels.clone()).reversed(),
+        marks: vec![PanelMark::Heat(heat)],
     }
 }
 
@@ -77,14 +77,14 @@ mod tests {
         let titles: Vec<_> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["disabled", "stay", "spill 0.0", "spill 0.5", "spill 1.0"]);
         for panel in &figure.panels {
-            let Mark::Heat(cells) = &panel.marks[0] else { panic!("a heat map") };
+            let PanelMark::Heat(cells) = &panel.marks[0] else { panic!("a heat map") };
             assert_eq!(cells.len(), 9);
             for row in cells.chunks(3) {
                 let sum: f64 = row.iter().filter_map(|cell| cell.shade).sum();
                 assert!((sum - 1.0).abs() < 1e-9, "{sum}");
             }
         }
-        let Mark::Heat(stay) = &figure.panels[1].marks[0] else { panic!("a heat map") };
+        let PanelMark::Heat(stay) = &figure.panels[1].marks[0] else { panic!("a heat map") };
         assert_eq!(stay[0].text, "100 %");
         assert_eq!(stay[1].text, "0 %");
     }
@@ -97,7 +97,7 @@ mod tests {
             row.connections = Some(0.0);
         }
         let figure = figure(&results).unwrap();
-        let Mark::Heat(cells) = &figure.panels[0].marks[0] else { panic!("a heat map") };
+        let PanelMark::Heat(cells) = &figure.panels[0].marks[0] else { panic!("a heat map") };
         let crate::figures::Scale::Category(names) = &figure.panels[0].x.scale else { panic!("names") };
         assert_eq!(names, &["a", "b", "c", "no backend"]);
         assert_eq!((cells[4].shade, cells[4].text.as_str()), (None, "–"));

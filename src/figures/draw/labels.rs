@@ -8,7 +8,7 @@ use super::lettering::ASIDE;
 use super::projection::Plane;
 use super::series;
 use super::shapes::{Align, Rect, Spot};
-use crate::figures::mark::{Join, Mark, Point, Series};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries};
 use crate::figures::style::Color;
 
 /// Half the height that a label keeps free.
@@ -22,14 +22,14 @@ struct Placed {
     color: Color,
 }
 
-pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
     for Placed { place, text, color } in placed(plane, marks) {
         canvas.text(&text, place.center(), ASIDE.of_color(color), Align::Center);
     }
 }
 
-fn placed(plane: Plane<'_>, marks: &[Mark]) -> Vec<Placed> {
-    let series: Vec<&Series> = marks.iter().filter_map(Mark::as_series).collect();
+fn placed(plane: Plane<'_>, marks: &[PanelMark]) -> Vec<Placed> {
+    let series: Vec<&PointSeries> = marks.iter().filter_map(PanelMark::as_series).collect();
     let mut labels = Vec::new();
     if series.iter().flat_map(|series| series.points.iter().flatten()).all(|point| point.label.is_empty()) {
         return labels;
@@ -53,9 +53,9 @@ fn placed(plane: Plane<'_>, marks: &[Mark]) -> Vec<Placed> {
 }
 
 /// What no label may cover: markers, whiskers, and the lines between points in short pieces.
-fn obstacles(plane: Plane<'_>, series: &Series) -> Vec<Rect> {
+fn obstacles(plane: Plane<'_>, series: &PointSeries) -> Vec<Rect> {
     let reach = if series.style.marker.is_some() { series::reach(series.style) } else { 2.0 };
-    let points: Vec<&Point> = series.points.iter().flatten().collect();
+    let points: Vec<&DataPoint> = series.points.iter().flatten().collect();
     let mut rects: Vec<Rect> = Vec::new();
     for point in &points {
         let (x, y) = plane.spot(point.x.value, point.y.value);

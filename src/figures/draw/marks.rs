@@ -11,7 +11,7 @@ use super::series;
 use super::shapes::{Align, Rect};
 use super::tables;
 use crate::figures::Panel;
-use crate::figures::mark::Mark;
+use crate::figures::mark::PanelMark;
 use crate::figures::style::Color;
 
 pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
@@ -25,13 +25,13 @@ pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
     axes::paint_axes(canvas, frame, x, y);
     for mark in &panel.marks {
         match mark {
-            Mark::Span(_) => {}
-            Mark::Hairline(hairline) => guides::paint_hairline(canvas, plane, hairline),
-            Mark::Series(series) => series::paint(canvas, plane, series),
-            Mark::Level(level) => guides::paint_level(canvas, plane, level),
-            Mark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
-            Mark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
-            Mark::Remark(words) => {
+            PanelMark::Span(_) => {}
+            PanelMark::Hairline(hairline) => guides::paint_hairline(canvas, plane, hairline),
+            PanelMark::Series(series) => series::paint(canvas, plane, series),
+            PanelMark::Level(level) => guides::paint_level(canvas, plane, level),
+            PanelMark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
+            PanelMark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
+            PanelMark::Remark(words) => {
                 let words = LABEL.of_color(Color::FAINT).fitted(words, plot.width());
                 canvas.text(&words, plot.center(), LABEL.of_color(Color::FAINT), Align::Center);
             }
