@@ -26,7 +26,7 @@ use crate::metrics::tables::{
 use crate::results::policies::Cliffs;
 use error::ResultsError;
 use setup::Setup;
-use table::{Row, Table, rows, rows_if_there};
+use table::{CsvRow, CsvTable, rows, rows_if_there};
 
 /// The name of a job's journal in its results folder.
 pub const JOURNAL: &str = ".zonesim-journal";
@@ -123,7 +123,7 @@ impl Results {
 
     /// Reads what scalar metrics are computed from: runs, traffic and latency. The rest stays empty.
     pub fn read_scalars(dir: &Path) -> Result<Self, ResultsError> {
-        let table = Table::open(&dir.join("runs.csv"))?;
+        let table = CsvTable::open(&dir.join("runs.csv"))?;
         let (axes, metrics) = (axes(&table)?, metrics(&table)?);
         let mut groups = Groups::default();
         let runs = table.read(|row| {
@@ -167,13 +167,13 @@ fn cliffs(file: &Path, results: &Results) -> Option<Cliffs> {
 }
 
 /// The columns between `arm` and `replication`.
-fn axes(runs: &Table) -> Result<Vec<String>, ResultsError> {
+fn axes(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
     let (arm, replication) = (runs.column("arm")?, runs.column("replication")?);
     Ok(runs.header().get(arm + 1..replication).unwrap_or_default().to_vec())
 }
 
 /// The columns after `seed`.
-fn metrics(runs: &Table) -> Result<Vec<String>, ResultsError> {
+fn metrics(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
     Ok(runs.header()[runs.column("seed")? + 1..].to_vec())
 }
 
@@ -188,7 +188,7 @@ struct Groups {
 
 impl Groups {
     /// Counts a run.
-    fn add(&mut self, row: &Row<'_>, axes: &[String]) -> Result<(), ResultsError> {
+    fn add(&mut self, row: &CsvRow<'_>, axes: &[String]) -> Result<(), ResultsError> {
         let number = row.index("cell")?;
         let next = self.cells.len();
         let position = *self.positions.entry(number).or_insert(next);
@@ -207,7 +207,7 @@ impl Groups {
     }
 }
 
-fn run(row: &Row<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
+fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
     let values = metrics.iter().map(|metric| row.number(metric)).collect::<Result<_, _>>()?;
     Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, values })
 }

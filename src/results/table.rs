@@ -8,14 +8,14 @@ use super::error::ResultsError;
 use crate::metrics::tables::{FileRow, ReadFields};
 
 /// A CSV file whose records are still to be read.
-pub struct Table {
+pub struct CsvTable {
     path: PathBuf,
     header: Vec<String>,
     reader: csv::Reader<Cursor<Vec<u8>>>,
 }
 
 /// One record of a table.
-pub struct Row<'a> {
+pub struct CsvRow<'a> {
     path: &'a Path,
     header: &'a [String],
     record: &'a csv::StringRecord,
@@ -23,7 +23,7 @@ pub struct Row<'a> {
 
 /// Reads every row of the file of `R` in the folder `dir`.
 pub fn rows<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
-    Table::open(&dir.join(R::FILE.name))?.read(|row| R::read(row))
+    CsvTable::open(&dir.join(R::FILE.name))?.read(|row| R::read(row))
 }
 
 /// The same, of a file that may be left out of a folder to save space: then it has no rows, and its charts are not drawn.
@@ -31,7 +31,7 @@ pub fn rows_if_there<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
     if dir.join(R::FILE.name).exists() { rows(dir) } else { Ok(Vec::new()) }
 }
 
-impl Table {
+impl CsvTable {
     /// Opens the file `path` and reads its header.
     pub fn open(path: &Path) -> Result<Self, ResultsError> {
         let open = |source| ResultsError::Open { path: path.to_owned(), source };
@@ -59,18 +59,18 @@ impl Table {
     /// Makes something of every record, in file order. Only one record at a time is held: a timeline is long.
     pub fn read<T>(
         mut self,
-        mut make: impl FnMut(&Row<'_>) -> Result<T, ResultsError>,
+        mut make: impl FnMut(&CsvRow<'_>) -> Result<T, ResultsError>,
     ) -> Result<Vec<T>, ResultsError> {
         let mut record = csv::StringRecord::new();
         let mut made = Vec::new();
         while self.reader.read_record(&mut record).map_err(|error| record_error(&self.path, &error))? {
-            made.push(make(&Row { path: &self.path, header: &self.header, record: &record })?);
+            made.push(make(&CsvRow { path: &self.path, header: &self.header, record: &record })?);
         }
         Ok(made)
     }
 }
 
-impl ReadFields for Row<'_> {
+impl ReadFields for CsvRow<'_> {
     type Error = ResultsError;
 
     fn text(&self, name: &str) -> Result<&str, ResultsError> {
@@ -92,7 +92,7 @@ impl ReadFields for Row<'_> {
     }
 }
 
-impl Row<'_> {
+impl CsvRow<'_> {
     fn error(&self, column: &str, expected: &'static str, found: &str) -> ResultsError {
         ResultsError::Field {
             path: self.path.to_owned(),
