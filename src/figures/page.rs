@@ -14,7 +14,7 @@ use super::charts;
 use super::draw;
 use super::error::FiguresError;
 use super::markup::escaped;
-use crate::answers::compare::{Comparison, Request, compare};
+use crate::answers::compare::{CompareRequest, Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
 use crate::results::observed::{FolderError, Observed};
@@ -73,7 +73,7 @@ impl Subject {
         gaps.extend(
             Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
         );
-        let comparison = compare(&observed, &Request::default()).map_err(|error| error.to_string());
+        let comparison = compare(&observed, &CompareRequest::default()).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
         }
@@ -87,7 +87,7 @@ impl Subject {
         });
         let mut page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta http-equiv=\"Content-Security-ComparedPolicy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{name}: zonesim report</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{name}</h1>\n",
             include_str!("page/style.css")

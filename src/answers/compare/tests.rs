@@ -5,7 +5,7 @@ use crate::results::sample::SampleFolder;
 use crate::results::{Cell, Results};
 
 fn asked(results: Results, baseline: Option<&str>, metrics: &[&str]) -> Comparison {
-    let request = Request {
+    let request = CompareRequest {
         baseline: baseline.map(str::to_owned),
         metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
     };
@@ -51,14 +51,14 @@ fn a_known_difference_has_its_sign_size_and_verdict() {
     let found = asked(results, None, &["connect_p99_ms"]);
     let row = &found.metrics[0].rows[1];
     let effect = row.effect.as_ref().unwrap();
-    assert_eq!((row.n, row.verdict), (5, Verdict::Worse));
+    assert_eq!((row.n, row.verdict), (5, ComparisonVerdict::Worse));
     assert!((effect.difference - 2.0).abs() < 1e-12);
     assert!(effect.ends.0 < 2.0 && effect.ends.1 > 2.0 && effect.ends.0 > 1.8);
     assert!(effect.corrected_ends.0 <= effect.ends.0 && effect.corrected_p >= effect.p);
     // Variances 2.5 and 2.5 + 0.00625 and a little covariance, over 0.00625: hundreds of times.
     assert!(effect.variance_ratio.unwrap() > 500.0);
     assert!(effect.bootstrap_ends.is_some(), "five replications are few");
-    assert_eq!(found.metrics[0].rows[0].verdict, Verdict::Baseline);
+    assert_eq!(found.metrics[0].rows[0].verdict, ComparisonVerdict::Baseline);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn identical_cells_are_one_policy_and_equal_values_are_identical() {
         None,
         &["failed_refused"],
     );
-    assert!(again.metrics[0].rows[1..].iter().all(|row| row.verdict == Verdict::Identical));
+    assert!(again.metrics[0].rows[1..].iter().all(|row| row.verdict == ComparisonVerdict::Identical));
     assert_eq!(again.tests, 0);
 }
 
@@ -85,7 +85,7 @@ fn missing_values_are_missing_and_not_zero() {
     let results = SampleFolder { missing: Some("connect_p99_ms"), ..SampleFolder::no_axis() }.results();
     let found = asked(results, None, &["connect_p99_ms"]);
     let row = &found.metrics[0].rows[1];
-    assert_eq!((row.n, row.value, row.verdict), (0, None, Verdict::Missing));
+    assert_eq!((row.n, row.value, row.verdict), (0, None, ComparisonVerdict::Missing));
 }
 
 #[test]
@@ -133,13 +133,13 @@ fn the_best_names_those_that_may_be_as_good() {
     assert_eq!((best.policy, best.rivals.as_slice()), (0, &[2][..]));
     assert!(found.metrics[1].best.is_empty(), "more connections are neither good nor bad");
     let effect = found.metrics[0].rows[2].effect.as_ref().unwrap();
-    assert_eq!(found.metrics[0].rows[2].verdict, Verdict::NotShown);
+    assert_eq!(found.metrics[0].rows[2].verdict, ComparisonVerdict::NotShown);
     assert!(effect.more_replications.unwrap() > 100, "a difference of 0.002 in noise of 0.1 takes many");
 }
 
 #[test]
 fn one_replication_is_not_enough() {
     let observed = Observed::of(SampleFolder { replications: 1, ..SampleFolder::default() }.results());
-    let error = compare(&observed, &Request::default()).unwrap_err().to_string();
+    let error = compare(&observed, &CompareRequest::default()).unwrap_err().to_string();
     assert!(error.contains("--replications"), "{error}");
 }

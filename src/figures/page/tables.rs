@@ -1,7 +1,7 @@
 //! The tables of a page: every cell, and every comparison.
 
 use super::Subject;
-use crate::answers::compare::{FAMILY_ERROR, MetricRows, Policy, Row, Verdict};
+use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
 use crate::figures::wording::{capitalized, cells_text, count_text, p_text, signed};
@@ -108,7 +108,8 @@ pub(super) fn comparison(subject: &Subject) -> String {
         text += &note(&format!("{}.{good}", capitalized(definition)));
         let mut table =
             HtmlTable::new(&["cell", "value", "difference", "corrected interval", "p", "verdict"]);
-        let rows: Vec<(&Policy, &Row)> = comparison.policies.iter().zip(&metric.rows).collect();
+        let rows: Vec<(&ComparedPolicy, &ComparedRow)> =
+            comparison.policies.iter().zip(&metric.rows).collect();
         for (policy, row) in spread(rows, MOST_ROWS) {
             let name = cells_text(&subject.results, &policy.cells);
             table.row(&name, &numbers(metric, row), Some(verdict_at_length(row)));
@@ -119,7 +120,7 @@ pub(super) fn comparison(subject: &Subject) -> String {
     text
 }
 
-fn numbers(metric: &MetricRows, row: &Row) -> [String; 4] {
+fn numbers(metric: &MetricRows, row: &ComparedRow) -> [String; 4] {
     let unit = metric.metric.format;
     let value = row.value.map_or_else(|| "missing".to_owned(), |value| unit.text(value));
     let Some(effect) = &row.effect else { return [value, String::new(), String::new(), String::new()] };
@@ -137,23 +138,25 @@ pub(super) fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
 }
 
 /// A verdict in words, which colour only repeats.
-pub(super) fn verdict(row: &Row) -> String {
+pub(super) fn verdict(row: &ComparedRow) -> String {
     let words = row.verdict.words();
     match row.verdict {
-        Verdict::Better => format!("<span class=\"better\">{words}</span>"),
-        Verdict::Worse => format!("<span class=\"worse\">{words}</span>"),
+        ComparisonVerdict::Better => format!("<span class=\"better\">{words}</span>"),
+        ComparisonVerdict::Worse => format!("<span class=\"worse\">{words}</span>"),
         _ => words.to_owned(),
     }
 }
 
 /// The same, with what would make a verdict of none.
-fn verdict_at_length(row: &Row) -> String {
+fn verdict_at_length(row: &ComparedRow) -> String {
     let words = verdict(row);
     match row.verdict {
-        Verdict::NotShown => match row.effect.as_ref().and_then(|effect| effect.more_replications) {
-            Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
-            None => words,
-        },
+        ComparisonVerdict::NotShown => {
+            match row.effect.as_ref().and_then(|effect| effect.more_replications) {
+                Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
+                None => words,
+            }
+        }
         _ => words,
     }
 }
