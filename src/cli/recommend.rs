@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{Constraint, Request, Section, recommend as recommend_all};
+use crate::answers::recommend::{Constraint, RecommendRequest, Section, recommend as recommend_all};
 use crate::experiment::{Experiment, Overrides};
 use crate::results::observed::Observed;
 use crate::results::policies::{SamePolicy, same_policies};
@@ -42,7 +42,8 @@ pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Resu
     check_has_results(&args.folder)?;
     let constraints = args.subject_to.iter().map(|text| text.parse::<Constraint>());
     let constraints = constraints.collect::<Result<Vec<_>, _>>()?;
-    let request = Request { objective: args.objective.clone(), maximize: args.maximize, constraints };
+    let request =
+        RecommendRequest { objective: args.objective.clone(), maximize: args.maximize, constraints };
     let observed = Observed::read(&args.folder)?;
     let sections = recommend_all(&observed, &request)?;
     let same = swept_in_vain(&args.folder, &observed);
@@ -113,7 +114,12 @@ struct JsonSame {
 }
 
 impl Answer {
-    fn new(observed: &Observed, request: &Request, sections: &[Section], same: &[SamePolicy]) -> Self {
+    fn new(
+        observed: &Observed,
+        request: &RecommendRequest,
+        sections: &[Section],
+        same: &[SamePolicy],
+    ) -> Self {
         let constraint = |constraint: &Constraint| {
             let mut record = Record::default();
             record.put("metric", constraint.metric.as_str());
@@ -135,7 +141,7 @@ impl Answer {
 }
 
 impl JsonSection {
-    fn new(observed: &Observed, request: &Request, section: &Section) -> Self {
+    fn new(observed: &Observed, request: &RecommendRequest, section: &Section) -> Self {
         let number = |index: usize| observed.cells()[section.candidates[index].cells[0]].number;
         let candidate = |index: usize| JsonCandidate::new(observed, request, section, index);
         Self {
@@ -148,7 +154,7 @@ impl JsonSection {
 }
 
 impl JsonCandidate {
-    fn new(observed: &Observed, request: &Request, section: &Section, index: usize) -> Self {
+    fn new(observed: &Observed, request: &RecommendRequest, section: &Section, index: usize) -> Self {
         let candidate = &section.candidates[index];
         let mut cell = Record::default();
         cell.put_cell(observed.results(), &observed.cells()[candidate.cells[0]]);

@@ -7,7 +7,7 @@ use crate::stats::Paired;
 
 /// Cells that are the same, as a candidate.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct RankedCandidate {
     /// The positions of its cells in the results; at least one.
     pub cells: Vec<usize>,
     /// The estimate of the objective.
@@ -42,7 +42,7 @@ pub struct Rank {
     pub told_apart: bool,
 }
 
-impl Candidate {
+impl RankedCandidate {
     /// The candidate `cells`, each of whose bounds misses with probability `error`.
     pub(super) fn new(
         observed: &Observed,

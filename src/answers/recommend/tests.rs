@@ -19,7 +19,7 @@ fn observed(cells: &[(f64, f64)]) -> Observed {
 }
 
 fn sought(observed: &Observed, constraints: &[&str]) -> Section {
-    let request = Request {
+    let request = RecommendRequest {
         objective: "cross_zone_usd_per_month".to_owned(),
         maximize: false,
         constraints: constraints.iter().map(|text| text.parse().unwrap()).collect(),
@@ -63,13 +63,13 @@ fn no_feasible_cell_gives_none() {
     let section = sought(&observed, &["request_p99_ms<=1", "request_p99_ms>=0"]);
     assert_eq!(section.recommended, None);
     assert_eq!(section.binding, [0]);
-    assert!(section.candidates.iter().all(Candidate::is_infeasible));
+    assert!(section.candidates.iter().all(RankedCandidate::is_infeasible));
 }
 
 #[test]
 fn shared_axes_are_circumstances_and_not_choices() {
     let observed = Observed::of(SampleFolder::five_hundred_cells().results());
-    let request = Request {
+    let request = RecommendRequest {
         objective: "cross_zone_usd_per_month".to_owned(),
         maximize: false,
         constraints: Vec::new(),

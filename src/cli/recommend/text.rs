@@ -1,6 +1,6 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
-use crate::answers::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
+use crate::answers::recommend::{Check, Constraint, RankedCandidate, RecommendRequest, Section, Standing};
 use crate::cli::table::{Table, cells_text, count_text, signed};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
@@ -9,7 +9,7 @@ use crate::results::policies::SamePolicy;
 
 pub(super) fn render(
     observed: &Observed,
-    request: &Request,
+    request: &RecommendRequest,
     sections: &[Section],
     same: &[SamePolicy],
 ) -> String {
@@ -27,7 +27,7 @@ pub(super) fn render(
     text
 }
 
-fn section_text(observed: &Observed, request: &Request, section: &Section) -> String {
+fn section_text(observed: &Observed, request: &RecommendRequest, section: &Section) -> String {
     let values: Vec<String> =
         section.values.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
     let place = if values.is_empty() { String::new() } else { format!("with {}: ", values.join(", ")) };
@@ -57,7 +57,7 @@ fn section_text(observed: &Observed, request: &Request, section: &Section) -> St
     text
 }
 
-fn table(observed: &Observed, request: &Request, section: &Section) -> String {
+fn table(observed: &Observed, request: &RecommendRequest, section: &Section) -> String {
     let mut header = vec!["", "cell", request.objective.as_str(), "behind the best"];
     header.extend(request.constraints.iter().map(|constraint| constraint.metric.as_str()));
     header.push("");
@@ -85,7 +85,7 @@ fn table(observed: &Observed, request: &Request, section: &Section) -> String {
     table.render("   ", &[false, false, true])
 }
 
-fn behind(unit: Unit, candidate: &Candidate) -> String {
+fn behind(unit: Unit, candidate: &RankedCandidate) -> String {
     let Some(rank) = candidate.behind else { return String::new() };
     let ends = rank.ends.map(|(low, high)| format!(" ({} to {})", signed(unit, low), signed(unit, high)));
     let doubt = if rank.told_apart { "" } else { ", not told apart" };
