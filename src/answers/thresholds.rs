@@ -11,7 +11,7 @@ const DIGITS: (u8, u8) = (3, 9);
 
 /// One threshold in one cell that it judges.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedThreshold {
     /// The metric.
     pub metric: String,
     /// The cell: its arm and axes.
@@ -25,7 +25,7 @@ pub struct Judged {
 }
 
 /// The thresholds of the folder that `results` were read from, each with each cell that it judges, in file order.
-pub fn judged(results: &Results) -> Vec<Judged> {
+pub fn judged(results: &Results) -> Vec<JudgedThreshold> {
     let mut all = Vec::new();
     for threshold in &results.setup.thresholds {
         let judges = |cell: &&Cell| {
@@ -35,7 +35,7 @@ pub fn judged(results: &Results) -> Vec<Judged> {
             let row = results.summary(cell.number, &threshold.metric);
             let values = results.axes.iter().map(String::as_str).zip(&cell.values);
             let values = values.filter(|(_, value)| !value.is_empty());
-            all.push(Judged {
+            all.push(JudgedThreshold {
                 metric: threshold.metric.clone(),
                 cell: cell_text(&results.arms[cell.arm], values),
                 limits: Limits { min: threshold.min, max: threshold.max },
@@ -48,7 +48,7 @@ pub fn judged(results: &Results) -> Vec<Judged> {
 }
 
 /// The same of a run whose cells have these `summaries`.
-pub fn judged_at_once(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Judged> {
+pub fn judged_at_once(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<JudgedThreshold> {
     let mut all = Vec::new();
     for threshold in experiment.thresholds() {
         let cells = experiment.cells().iter().zip(summaries);
@@ -57,7 +57,7 @@ pub fn judged_at_once(experiment: &Experiment, summaries: &[CellSummary]) -> Vec
             let interval = found.and_then(|found| found.interval);
             let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
             let values = axes.zip(&cell.values).filter_map(|(axis, value)| Some((axis, value.as_ref()?)));
-            all.push(Judged {
+            all.push(JudgedThreshold {
                 metric: threshold.metric.name.to_owned(),
                 cell: cell_text(&cell.arm, values),
                 limits: threshold.limits,
@@ -76,19 +76,20 @@ fn cell_text<'a, V: std::fmt::Display>(arm: &str, values: impl IntoIterator<Item
 
 /// The rows that a table shows: every miss, then as many passes as come to `most` of these. Beside them the number of
 /// passes that are left out.
-pub fn shown(judged: &[Judged], most: usize) -> (Vec<&Judged>, usize) {
-    let (passed, missed): (Vec<&Judged>, Vec<&Judged>) = judged.iter().partition(|row| row.is_held());
+pub fn shown(judged: &[JudgedThreshold], most: usize) -> (Vec<&JudgedThreshold>, usize) {
+    let (passed, missed): (Vec<&JudgedThreshold>, Vec<&JudgedThreshold>) =
+        judged.iter().partition(|row| row.is_held());
     let left_out = passed.len().saturating_sub(most);
     (missed.into_iter().chain(passed.into_iter().take(most)).collect(), left_out)
 }
 
 /// How many of how many were missed, in words.
-pub fn count_text(judged: &[Judged]) -> String {
+pub fn count_text(judged: &[JudgedThreshold]) -> String {
     let passed = judged.iter().filter(|row| row.is_held()).count();
     format!("{passed} passed, {} missed (each in each cell that it judges)", judged.len() - passed)
 }
 
-impl Judged {
+impl JudgedThreshold {
     /// Whether the mean passes.
     pub fn is_held(&self) -> bool {
         self.limits.hold(self.mean)
@@ -146,9 +147,9 @@ impl Judged {
 mod tests {
     use super::*;
 
-    fn row(mean: Option<f64>, ends: Option<(f64, f64)>, max: f64) -> Judged {
+    fn row(mean: Option<f64>, ends: Option<(f64, f64)>, max: f64) -> JudgedThreshold {
         let limits = Limits { min: None, max: Some(max) };
-        Judged { metric: "failure_ratio".to_owned(), cell: "base".to_owned(), limits, mean, ends }
+        JudgedThreshold { metric: "failure_ratio".to_owned(), cell: "base".to_owned(), limits, mean, ends }
     }
 
     #[test]
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn all_misses_are_shown_first_and_passes_beyond_some_are_counted() {
-        let rows: Vec<Judged> = (0..40).map(|at| row(Some(f64::from(at % 2)), None, 0.5)).collect();
+        let rows: Vec<JudgedThreshold> = (0..40).map(|at| row(Some(f64::from(at % 2)), None, 0.5)).collect();
         let (shown, left_out) = shown(&rows, 12);
         assert_eq!((shown.len(), left_out), (32, 8));
         assert!(shown[..20].iter().all(|row| !row.is_held()));

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::Status;
 use super::console::Console;
 use crate::answers::disagreement::disagreements;
-use crate::answers::thresholds::{Judged, judged_at_once};
+use crate::answers::thresholds::{JudgedThreshold, judged_at_once};
 use crate::job::CompleteJob;
 
 /// The most lines about what disagrees with the rules alone.
@@ -22,7 +22,7 @@ pub(super) fn close(job: &CompleteJob, folder: &Path, console: &Console) -> Stat
         return Status::Done;
     }
     thresholds::show(&judged, console);
-    if judged.iter().all(Judged::is_held) { Status::Done } else { Status::ThresholdMissed }
+    if judged.iter().all(JudgedThreshold::is_held) { Status::Done } else { Status::ThresholdMissed }
 }
 
 /// Says what `folder` holds.
