@@ -48,7 +48,7 @@ impl Steps {
         for mark in marks {
             match mark {
                 PanelMark::Series(series) => {
-                    stepped.extend(self.steps(series, &edges, x).map(PanelMark::Series))
+                    stepped.extend(self.steps(series, &edges, x).map(PanelMark::Series));
                 }
                 mark => stepped.push(mark),
             }
