@@ -18,7 +18,7 @@ use unit::Unit;
 
 /// A run with what it simulated: all that a metric may depend on.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct MeasuredRun<'a> {
     /// What was simulated.
     pub scenario: &'a Scenario,
     /// What was found.
@@ -31,9 +31,9 @@ pub struct Run<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Formula {
     /// A value of its own; its mean over replications is the mean of the values.
-    Value(fn(&Run<'_>) -> Option<f64>),
+    Value(fn(&MeasuredRun<'_>) -> Option<f64>),
     /// A part of a whole; its mean over replications is the ratio of the means.
-    Part(Whole, fn(&Run<'_>) -> f64),
+    Part(Whole, fn(&MeasuredRun<'_>) -> f64),
 }
 
 /// Of what a ratio is a part, by where a results folder says it.
@@ -158,7 +158,7 @@ impl Metric {
     }
 
     /// What `run` says of it; absent where there is nothing to measure.
-    pub fn observe(&self, run: &Run<'_>) -> Option<Observation> {
+    pub fn observe(&self, run: &MeasuredRun<'_>) -> Option<Observation> {
         match self.formula {
             Formula::Value(value) => value(run).map(Observation::Value),
             Formula::Part(whole, part) => {
@@ -168,7 +168,7 @@ impl Metric {
     }
 
     /// Its value in `run`; absent where there is nothing to measure.
-    pub fn value(&self, run: &Run<'_>) -> Option<f64> {
+    pub fn value(&self, run: &MeasuredRun<'_>) -> Option<f64> {
         match self.observe(run)? {
             Observation::Value(value) => Some(value),
             Observation::Ratio { part, whole } => (whole > 0.0).then(|| part / whole),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::compare::FAMILY_ERROR;
 use super::recommend::{Check, Constraint, Standing, check};
-use crate::metrics::{Good, METRICS, Metric, Run};
+use crate::metrics::{Good, METRICS, MeasuredRun, Metric};
 use crate::results::observed::QuestionError;
 use crate::stats::{Estimate, Observation, Paired, Sample};
 pub use evidence::Turn;
@@ -163,7 +163,7 @@ impl Question {
     }
 
     /// Adds to `point` what the next replication of its cell gave.
-    pub fn observe(&self, point: &mut TriedValue, run: &Run<'_>) {
+    pub fn observe(&self, point: &mut TriedValue, run: &MeasuredRun<'_>) {
         point.observations.resize_with(self.metrics.len(), Vec::new);
         for (metric, observed) in self.metrics.iter().zip(&mut point.observations) {
             observed.push(metric.observe(run));

@@ -1,6 +1,6 @@
 //! How metrics are computed of a run.
 
-use super::{Run, Whole};
+use super::{MeasuredRun, Whole};
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::backend::Role;
 use crate::sim::outcome::{BackendOutcome, Outcome, Traffic};
@@ -13,7 +13,7 @@ const MONTH_SECONDS: f64 = 730.0 * 3600.0;
 const LEAST_SHARE: f64 = 0.1;
 
 /// How much of `whole` there is in `run`.
-pub(super) fn size(whole: Whole, run: &Run<'_>) -> f64 {
+pub(super) fn size(whole: Whole, run: &MeasuredRun<'_>) -> f64 {
     match whole {
         Whole::Connections => run.outcome.total().connections as f64,
         Whole::ZonalConnections => zonal(run).connections as f64,
@@ -30,23 +30,23 @@ pub(super) fn bytes(traffic: &Traffic) -> f64 {
     (traffic.request_bytes + traffic.response_bytes) as f64
 }
 
-pub(super) fn usd_per_month(run: &Run<'_>, bytes: f64, per_gib: Price) -> f64 {
+pub(super) fn usd_per_month(run: &MeasuredRun<'_>, bytes: f64, per_gib: Price) -> f64 {
     bytes / GIB * per_gib.usd() * MONTH_SECONDS / run.scenario.timing.duration.as_secs_f64()
 }
 
 /// The traffic of clients that have a zone in the region.
-fn zonal(run: &Run<'_>) -> Traffic {
+fn zonal(run: &MeasuredRun<'_>) -> Traffic {
     traffic_where(run, |client_zone, _| client_zone.is_some())
 }
 
 /// The part of it that reached a backend of another zone.
-pub(super) fn cross_zone(run: &Run<'_>) -> Traffic {
+pub(super) fn cross_zone(run: &MeasuredRun<'_>) -> Traffic {
     traffic_where(run, |client_zone, backend_zone| {
         client_zone.is_some() && backend_zone.is_some() && client_zone != backend_zone
     })
 }
 
-fn traffic_where(run: &Run<'_>, keep: fn(Option<ZoneId>, Option<ZoneId>) -> bool) -> Traffic {
+fn traffic_where(run: &MeasuredRun<'_>, keep: fn(Option<ZoneId>, Option<ZoneId>) -> bool) -> Traffic {
     let scenario = run.scenario;
     let zone_of = |client| scenario.places[scenario.clients[client].place].zone;
     let rows = run.outcome.traffic.pairs().flat_map(|(client, row)| {
@@ -72,7 +72,7 @@ fn configured_share(scenario: &Scenario, backend: &BackendOutcome) -> f64 {
     backend.configured_nanos as f64 / scenario.timing.duration.as_nanos() as f64
 }
 
-pub(super) fn mean_backends(run: &Run<'_>) -> Option<f64> {
+pub(super) fn mean_backends(run: &MeasuredRun<'_>) -> Option<f64> {
     Some(run.outcome.backends.iter().map(|backend| configured_share(run.scenario, backend)).sum())
 }
 
@@ -91,7 +91,7 @@ fn serving(scenario: &Scenario, outcome: &Outcome) -> Option<(Role, f64)> {
     (requests > 0 && count > 0.0).then(|| (role, requests as f64 / count))
 }
 
-pub(super) fn busiest_zone(run: &Run<'_>) -> Option<f64> {
+pub(super) fn busiest_zone(run: &MeasuredRun<'_>) -> Option<f64> {
     let (role, mean) = serving(run.scenario, run.outcome)?;
     let mut zones: IdVec<ZoneId, (f64, u64)> = run.scenario.zones.iter().map(|_| (0.0, 0)).collect();
     for (id, spec) in run.scenario.backends.pairs().filter(|(_, spec)| spec.role == role) {
@@ -103,7 +103,7 @@ pub(super) fn busiest_zone(run: &Run<'_>) -> Option<f64> {
     loads.map(|(backends, requests)| *requests as f64 / backends / mean).reduce(f64::max)
 }
 
-pub(super) fn busiest_backend(run: &Run<'_>) -> Option<f64> {
+pub(super) fn busiest_backend(run: &MeasuredRun<'_>) -> Option<f64> {
     let multiples = load_multiples(run.scenario, run.outcome)?;
     let all_along = multiples
         .pairs()
@@ -111,6 +111,6 @@ pub(super) fn busiest_backend(run: &Run<'_>) -> Option<f64> {
     all_along.filter_map(|(_, multiple)| *multiple).reduce(f64::max)
 }
 
-pub(super) fn peak_utilization(run: &Run<'_>) -> Option<f64> {
+pub(super) fn peak_utilization(run: &MeasuredRun<'_>) -> Option<f64> {
     run.outcome.backends.iter().filter_map(|backend| backend.peak_utilization).reduce(f64::max)
 }

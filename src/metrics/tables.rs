@@ -87,7 +87,7 @@ pub use summary::{MetricSummary, Observations, SummaryRow};
 pub use timeline::{MeanTimeline, TimelineRow};
 pub use traffic::TrafficRow;
 
-use super::{METRICS, Run};
+use super::{METRICS, MeasuredRun};
 
 /// One column of a results file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub trait FileRow: Sized {
 /// A row of a file that has rows for every run.
 pub trait RunRow: FileRow {
     /// Every row of `run`, after the columns that tell it apart.
-    fn of<'a>(run: &Run<'a>) -> Vec<Vec<Field<'a>>>;
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
 }
 
 /// The columns that tell cells and runs apart. Axes stand behind the arm.

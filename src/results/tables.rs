@@ -14,7 +14,7 @@ use crate::metrics::tables::{
     BackendRow, DecisionRow, Field, FileRow, LatencyRow, MeanTimeline, MetricSummary, Observations,
     ResultsFile, RunRow, SummaryRow, TimelineRow, TrafficRow,
 };
-use crate::metrics::{METRICS, Run};
+use crate::metrics::{METRICS, MeasuredRun};
 use crate::sim::scenario::Scenario;
 use csv_file::CsvFile;
 
@@ -89,7 +89,7 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn add(&mut self, cell: &'a Cell, replication: u32, run: &Run<'_>) -> Result<(), WriteError> {
+    pub fn add(&mut self, cell: &'a Cell, replication: u32, run: &MeasuredRun<'_>) -> Result<(), WriteError> {
         if self.current.as_ref().is_none_or(|current| current.cell.index != cell.index) {
             self.end_cell()?;
             self.current = Some(CurrentCell {
@@ -147,7 +147,11 @@ impl<'a> Tables<'a> {
 }
 
 /// Adds the rows of one run, each beginning with `prefix`.
-fn add_rows<R: RunRow>(file: &mut CsvFile, run: &Run<'_>, prefix: &[Field<'_>]) -> Result<(), WriteError> {
+fn add_rows<R: RunRow>(
+    file: &mut CsvFile,
+    run: &MeasuredRun<'_>,
+    prefix: &[Field<'_>],
+) -> Result<(), WriteError> {
     R::of(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))
 }
 

@@ -45,7 +45,7 @@ fn run(experiment: &Experiment, mut agenda: Agenda, chance: u32) -> (Agenda, BTr
         let scenario = experiment.scenario(&experiment.cells()[id.cell]);
         let latency = outcome.latency_overall();
         waiting
-            .extend(agenda.observe(id, &Run { scenario: &scenario, outcome: &outcome, latency: &latency }));
+            .extend(agenda.observe(id, &MeasuredRun { scenario: &scenario, outcome: &outcome, latency: &latency }));
         outcomes.insert(id, outcome);
     }
     (agenda, outcomes)

@@ -1,7 +1,7 @@
 //! What backends did.
 
 use super::{Field, RunRow};
-use crate::metrics::{Run, load_multiples};
+use crate::metrics::{MeasuredRun, load_multiples};
 use crate::sim::outcome::{BackendOutcome, Traffic};
 use crate::sim::scenario::{BackendSpec, Scenario};
 
@@ -31,8 +31,8 @@ results_file! {
 }
 
 impl RunRow for BackendRow {
-    fn of<'a>(run: &Run<'a>) -> Vec<Vec<Field<'a>>> {
-        let Run { scenario, outcome, .. } = *run;
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+        let MeasuredRun { scenario, outcome, .. } = *run;
         let multiples = load_multiples(scenario, outcome);
         let of_backends = outcome.backends.pairs().map(|(backend, found)| {
             let multiple = multiples.as_ref().and_then(|multiples| multiples[backend]);

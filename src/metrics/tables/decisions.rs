@@ -3,18 +3,18 @@
 use super::{Field, RunRow};
 use crate::ids::ClientId;
 use crate::lb::zonal_affinity::Outcome as DecisionOutcome;
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 
 results_file! {
     DecisionRow in "decisions.csv" by replication: "How many connections of one client group were placed so in one run.";
-    of (run: &Run<'a>, client: ClientId, outcome: DecisionOutcome, connections: u64)
+    of (run: &MeasuredRun<'a>, client: ClientId, outcome: DecisionOutcome, connections: u64)
     text client [""] "the client group" = &run.scenario.clients[client].name;
     text outcome [""] "the outcome of the placing decision" = outcome.name();
     count connections ["connections"] "connections" = connections;
 }
 
 impl RunRow for DecisionRow {
-    fn of<'a>(run: &Run<'a>) -> Vec<Vec<Field<'a>>> {
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let all = run.outcome.decisions.pairs().flat_map(|(client, counts)| {
             let outcomes = DecisionOutcome::ALL.into_iter().zip(counts);
             outcomes.map(move |(outcome, count)| (client, outcome, *count))

@@ -2,13 +2,13 @@
 
 use super::{Field, RunRow, millis};
 use crate::ids::{PlaceId, ZoneId};
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Latency;
 use crate::stats::Histogram;
 
 results_file! {
     LatencyRow in "latency.csv" by replication: "Latencies of one kind between two zones in one run.";
-    of (run: &Run<'a>, place: Option<PlaceId>, zone: Option<ZoneId>, kind: &'static str, found: &Histogram)
+    of (run: &MeasuredRun<'a>, place: Option<PlaceId>, zone: Option<ZoneId>, kind: &'static str, found: &Histogram)
     text client_zone [""] "the zone of the clients, or `all`"
         = place.map_or("all", |place| &run.scenario.places[place].name);
     text backend_zone [""] "the zone of the backends, or `all`"
@@ -24,7 +24,7 @@ results_file! {
 }
 
 impl RunRow for LatencyRow {
-    fn of<'a>(run: &Run<'a>) -> Vec<Vec<Field<'a>>> {
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let mut rows = Vec::new();
         let mut push = |place, zone, latency: &Latency| {
             let measured = latency.kinds().into_iter().filter(|(_, found)| found.count() > 0);

@@ -1,7 +1,7 @@
 //! Metrics over the replications of cells.
 
 use super::Field;
-use crate::metrics::{METRICS, Metric, Run};
+use crate::metrics::{METRICS, MeasuredRun, Metric};
 use crate::stats::{Confidence, Interval, Observation, Sample};
 
 /// The confidence of every interval.
@@ -37,7 +37,7 @@ pub struct Observations {
 
 impl Observations {
     /// Adds one replication.
-    pub fn add(&mut self, run: &Run<'_>) {
+    pub fn add(&mut self, run: &MeasuredRun<'_>) {
         self.replications.push(METRICS.iter().map(|metric| metric.observe(run)).collect());
     }
 

@@ -2,12 +2,12 @@
 
 use super::{Field, RunRow};
 use crate::ids::{ClientId, ZoneId};
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Traffic;
 
 results_file! {
     TrafficRow in "traffic.csv" by replication: "What one client group sent to one zone in one run.";
-    of (run: &Run<'a>, client: ClientId, zone: Option<ZoneId>, traffic: &Traffic)
+    of (run: &MeasuredRun<'a>, client: ClientId, zone: Option<ZoneId>, traffic: &Traffic)
     text client [""] "the client group"
         = &run.scenario.clients[client].name;
     text client_zone [""] "where it is: a zone, a kind or another region"
@@ -22,7 +22,7 @@ results_file! {
 }
 
 impl RunRow for TrafficRow {
-    fn of<'a>(run: &Run<'a>) -> Vec<Vec<Field<'a>>> {
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let pairs = run.outcome.traffic.pairs();
         let all =
             pairs.flat_map(|(client, by_zone)| by_zone.pairs().map(move |(zone, it)| (client, zone, it)));
