@@ -33,12 +33,12 @@ pub enum Formula {
     /// A value of its own; its mean over replications is the mean of the values.
     Value(fn(&MeasuredRun<'_>) -> Option<f64>),
     /// A part of a whole; its mean over replications is the ratio of the means.
-    Part(Whole, fn(&MeasuredRun<'_>) -> f64),
+    Part(MetricWhole, fn(&MeasuredRun<'_>) -> f64),
 }
 
 /// Of what a ratio is a part, by where a results folder says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whole {
+pub enum MetricWhole {
     /// The run's connections.
     Connections,
     /// Connections of clients that have a zone in the region.
@@ -145,7 +145,7 @@ impl Metric {
     }
 
     /// Of what it is a part; absent for values of their own.
-    pub fn whole(&self) -> Option<Whole> {
+    pub fn whole(&self) -> Option<MetricWhole> {
         match self.formula {
             Formula::Value(_) => None,
             Formula::Part(whole, _) => Some(whole),

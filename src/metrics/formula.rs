@@ -1,6 +1,6 @@
 //! How metrics are computed of a run.
 
-use super::{MeasuredRun, Whole};
+use super::{MeasuredRun, MetricWhole};
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::backend::Role;
 use crate::sim::outcome::{BackendOutcome, Outcome, Traffic};
@@ -13,12 +13,12 @@ const MONTH_SECONDS: f64 = 730.0 * 3600.0;
 const LEAST_SHARE: f64 = 0.1;
 
 /// How much of `whole` there is in `run`.
-pub(super) fn size(whole: Whole, run: &MeasuredRun<'_>) -> f64 {
+pub(super) fn size(whole: MetricWhole, run: &MeasuredRun<'_>) -> f64 {
     match whole {
-        Whole::Connections => run.outcome.total().connections as f64,
-        Whole::ZonalConnections => zonal(run).connections as f64,
-        Whole::ZonalBytes => bytes(&zonal(run)),
-        Whole::RoundTrips => run.latency.network_rtt.count() as f64,
+        MetricWhole::Connections => run.outcome.total().connections as f64,
+        MetricWhole::ZonalConnections => zonal(run).connections as f64,
+        MetricWhole::ZonalBytes => bytes(&zonal(run)),
+        MetricWhole::RoundTrips => run.latency.network_rtt.count() as f64,
     }
 }
 

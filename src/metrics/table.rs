@@ -4,7 +4,7 @@
 //! retries. The price of processing falls when traffic is lost, so that less is not better.
 
 use super::Good::{Low, Neither};
-use super::Whole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
+use super::MetricWhole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
 use super::formula::{
     busiest_backend, busiest_zone, bytes, cross_zone, mean_backends, millis, peak_utilization, usd_per_month,
 };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::{Cell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
-use crate::metrics::{Metric, Whole};
+use crate::metrics::{Metric, MetricWhole};
 use crate::stats::{Observation, Paired, Sample};
 
 /// A folder that can't be asked, because what is in it is not whole.
@@ -139,10 +139,10 @@ impl Observed {
     pub fn obstacle(&self, metric: usize) -> Option<String> {
         let name = &self.results.metrics[metric];
         let file = match Metric::of(name).whole()? {
-            Whole::ZonalConnections | Whole::ZonalBytes if self.zonal.is_empty() => {
+            MetricWhole::ZonalConnections | MetricWhole::ZonalBytes if self.zonal.is_empty() => {
                 "traffic.csv and experiment.toml"
             }
-            Whole::RoundTrips if self.round_trips.is_empty() => "latency.csv",
+            MetricWhole::RoundTrips if self.round_trips.is_empty() => "latency.csv",
             _ => return None,
         };
         Some(format!(
@@ -194,10 +194,10 @@ impl Observed {
             return value.map(Observation::Value);
         };
         let whole = match whole {
-            Whole::Connections => values[self.metric("connections").ok()?]?,
-            Whole::ZonalConnections => self.zonal.get(&run)?.0,
-            Whole::ZonalBytes => self.zonal.get(&run)?.1,
-            Whole::RoundTrips => self.round_trips.get(&run).copied()?,
+            MetricWhole::Connections => values[self.metric("connections").ok()?]?,
+            MetricWhole::ZonalConnections => self.zonal.get(&run)?.0,
+            MetricWhole::ZonalBytes => self.zonal.get(&run)?.1,
+            MetricWhole::RoundTrips => self.round_trips.get(&run).copied()?,
         };
         // No part of nothing is an observation too.
         let part = if whole == 0.0 { 0.0 } else { value? * whole };
