@@ -15,7 +15,7 @@ use crate::results::{Cell, Results};
 use crate::stats::holm;
 pub(super) use candidate::check;
 pub use candidate::{Check, Rank, RankedCandidate};
-pub use constraint::{Constraint, Standing};
+pub use constraint::{Constraint, ConstraintStanding};
 
 /// What is sought.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +123,8 @@ fn rank(
     let is_feasible = |candidate: &RankedCandidate| candidate.objective.is_some() && candidate.is_feasible();
     let recommended = candidates.iter().position(is_feasible);
     let better = &candidates[..recommended.unwrap_or(candidates.len())];
-    let breaks = |index: &usize| better.iter().any(|one| one.checks[*index].standing != Standing::Kept);
+    let breaks =
+        |index: &usize| better.iter().any(|one| one.checks[*index].standing != ConstraintStanding::Kept);
     let binding = (0..request.constraints.len()).filter(breaks).collect();
     if let Some(best) = recommended {
         follow(observed, objective, &mut candidates, best);
@@ -162,7 +163,9 @@ impl Section {
             _ if candidate.objective.is_none() => "missing",
             _ if candidate.is_feasible() => "feasible",
             _ if candidate.is_infeasible() => "infeasible",
-            _ if candidate.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
+            _ if candidate.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) => {
+                "missing"
+            }
             _ => "undecided",
         }
     }

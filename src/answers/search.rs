@@ -10,7 +10,7 @@ mod section;
 use std::collections::BTreeMap;
 
 use super::compare::FAMILY_ERROR;
-use super::recommend::{Check, Constraint, Standing, check};
+use super::recommend::{Check, Constraint, ConstraintStanding, check};
 use crate::metrics::{Good, METRICS, MeasuredRun, Metric};
 use crate::results::observed::QuestionError;
 use crate::stats::{Estimate, Observation, Paired, Sample};
@@ -261,12 +261,12 @@ fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) 
 impl JudgedValue {
     /// Whether all constraints are kept, with confidence.
     pub fn is_kept(&self) -> bool {
-        self.checks.iter().all(|check| check.standing == Standing::Kept)
+        self.checks.iter().all(|check| check.standing == ConstraintStanding::Kept)
     }
 
     /// Whether some constraint is broken, with confidence.
     pub fn is_broken(&self) -> bool {
-        self.checks.iter().any(|check| check.standing == Standing::Broken)
+        self.checks.iter().any(|check| check.standing == ConstraintStanding::Broken)
     }
 }
 

@@ -41,7 +41,12 @@ fn the_cheapest_that_keeps_to_the_limit_with_confidence() {
     let standing = |index: usize| section.candidates[index].checks[0].standing;
     assert_eq!(
         [0, 1, 2, 3].map(standing),
-        [Standing::Broken, Standing::Undecided, Standing::Kept, Standing::Kept]
+        [
+            ConstraintStanding::Broken,
+            ConstraintStanding::Undecided,
+            ConstraintStanding::Kept,
+            ConstraintStanding::Kept
+        ]
     );
     let more = section.candidates[1].more_replications().unwrap();
     assert!((100..1000).contains(&more), "0.05 in noise of 0.18 takes some 150: {more}");

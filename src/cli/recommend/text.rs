@@ -1,6 +1,8 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
-use crate::answers::recommend::{Check, Constraint, RankedCandidate, RecommendRequest, Section, Standing};
+use crate::answers::recommend::{
+    Check, Constraint, ConstraintStanding, RankedCandidate, RecommendRequest, Section,
+};
 use crate::cli::table::{Table, cells_text, count_text, signed};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
@@ -98,9 +100,11 @@ pub(in crate::cli) fn check_text(constraint: &Constraint, check: &Check) -> Stri
     let Some(value) = check.value else { return "missing".to_owned() };
     let Some((low, high)) = check.ends else { return unit.text(value) };
     match check.standing {
-        Standing::Undecided => format!("{} ({} to {})", unit.text(value), unit.text(low), unit.text(high)),
+        ConstraintStanding::Undecided => {
+            format!("{} ({} to {})", unit.text(value), unit.text(low), unit.text(high))
+        }
         standing => {
-            let upper = constraint.at_most == (standing == Standing::Kept);
+            let upper = constraint.at_most == (standing == ConstraintStanding::Kept);
             let (word, bound) = if upper { ("at most", high) } else { ("at least", low) };
             format!("{} ({word} {})", unit.text(value), unit.text(bound))
         }
