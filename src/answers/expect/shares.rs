@@ -1,6 +1,6 @@
 //! Shares of connections and multiples of load in one state of health, and their mean over states.
 
-use super::{Pool, State};
+use super::{State, ZonePool};
 use crate::ids::ZoneId;
 use crate::lb::backend::{BackendSet, Role};
 use crate::lb::zonal_affinity::{Decision, Outcome};
@@ -36,7 +36,7 @@ impl Shares {
 
 /// Sums over client groups.
 pub(super) struct Sum<'a> {
-    pools: &'a [Pool],
+    pools: &'a [ZonePool],
     healthy: &'a [usize],
     connections: f64,
     zonal: f64,
@@ -51,7 +51,7 @@ pub(super) struct Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
-    pub(super) fn new(pools: &'a [Pool], healthy: &'a [usize]) -> Self {
+    pub(super) fn new(pools: &'a [ZonePool], healthy: &'a [usize]) -> Self {
         Self {
             pools,
             healthy,
@@ -102,7 +102,7 @@ impl<'a> Sum<'a> {
 
     /// How many healthy and unhealthy members `set` has in each pool.
     fn counts(&self, set: BackendSet) -> Vec<(usize, usize)> {
-        let count = |(pool, healthy): (&Pool, &usize)| {
+        let count = |(pool, healthy): (&ZonePool, &usize)| {
             let inside = set.role == pool.role && set.zone.is_none_or(|zone| zone == pool.zone);
             match (inside, set.healthy_only) {
                 (false, _) => (0, 0),
