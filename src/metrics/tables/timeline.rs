@@ -18,13 +18,13 @@ results_file! {
     number failed_per_s ["connections/s"] "connections failed per second"
         = Some(sum.failed as f64 / sample.seconds);
     number connect_p99_ms ["ms"] "the 99 % quantile of the time to connect"
-        = sum.connect_p99();
+        = sum.connect_p99.value().map(|nanos| nanos / 1e6);
     number healthy_backends ["backends"] "backends of the zone that the load balancer holds healthy"
         = zone.map(|zone| sample.zones[zone].healthy / sample.replications);
     number active_connections ["connections"] "connections under way"
         = zone.map(|_| sum.active / sample.replications);
     number utilization ["1"] "the mean share of busy workers of the zone's backends"
-        = zone.and_then(|zone| sample.zones[zone].utilization());
+        = zone.and_then(|zone| sample.zones[zone].utilization.value());
     number failover_switches ["switches"] "changes of the role that serves, in all zones"
         = Some(sample.switches as f64 / sample.replications);
 }
@@ -53,44 +53,46 @@ struct SampleSum {
     connections: u64,
     failed: u64,
     active: f64,
-    connect_p99: f64,
-    with_p99: u32,
+    connect_p99: Mean,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ZoneSum {
     healthy: f64,
-    utilization: f64,
-    with_utilization: u32,
+    utilization: Mean,
+}
+
+/// The mean of what not every replication has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        self.sum += value.unwrap_or(0.0);
+        self.count += u32::from(value.is_some());
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
 }
 
 impl ZoneSum {
     fn add(&mut self, sample: &ZoneSample) {
         self.healthy += sample.healthy;
-        if let Some(utilization) = sample.utilization {
-            self.utilization += utilization;
-            self.with_utilization += 1;
-        }
-    }
-
-    fn utilization(&self) -> Option<f64> {
-        (self.with_utilization > 0).then(|| self.utilization / f64::from(self.with_utilization))
+        self.utilization.add(sample.utilization);
     }
 }
 
 impl SampleSum {
-    fn connect_p99(&self) -> Option<f64> {
-        (self.with_p99 > 0).then(|| self.connect_p99 / f64::from(self.with_p99) / 1e6)
-    }
-
     fn add(&mut self, sample: &Sample) {
         self.connections += sample.connections;
         self.failed += sample.failed;
         self.active += sample.active;
-        if let Some(nanos) = sample.connect_p99 {
-            self.connect_p99 += nanos as f64;
-            self.with_p99 += 1;
-        }
+        self.connect_p99.add(sample.connect_p99.map(|nanos| nanos as f64));
     }
 }
 
