@@ -1,8 +1,10 @@
 //! What follows from the tables of a results folder, and from the rules alone.
 
 pub mod compare;
+pub mod disagreement;
 pub mod expect;
 pub mod explain;
+pub mod front;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;

@@ -23,9 +23,8 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
-use crate::figures::charts::ChartsError;
 use crate::figures::draw::Format;
-use crate::figures::page::PageError;
+use crate::figures::error::FiguresError;
 use crate::job::JobError;
 use crate::job::manifest::Manifest;
 use crate::results::is_unfinished;
@@ -219,8 +218,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.is::<UsageError>()
         || error.is::<QuestionError>()
         || matches!(error.downcast_ref(), Some(JobError::Unfit(_) | JobError::Taken(_)))
-        || matches!(error.downcast_ref(), Some(ChartsError::Request(_)))
-        || matches!(error.downcast_ref(), Some(PageError::Request(_)))
+        || matches!(error.downcast_ref(), Some(FiguresError::Request(_)))
 }
 
 /// Checks that `folder` is one.

@@ -19,7 +19,7 @@
 //! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
-//! | [`metrics`] | the scalar metrics of a run, and how each is read |
+//! | [`metrics`] | the metrics of a run and the columns of results files, each in one table |
 //! | [`experiment`] | the experiment file and its cells |
 //! | [`results`] | the tables of a results folder, written and read |
 //! | [`answers`] | what follows from tables, and from the rules alone |
@@ -43,7 +43,8 @@
 //!
 //! # To add a …
 //!
-//! - **metric**: a row of [`metrics::METRICS`]. Headers, summaries and thresholds derive from it.
+//! - **metric**: a row of `metrics/table.rs`. Headers, summaries, thresholds, comparisons and the words of charts derive from it.
+//! - **column** of another results file: a row of its file in `metrics/tables/`. Header, writing and reading derive from it.
 //! - **chart**: a file in `figures/charts/` and its line in the list there.
 //! - **distribution**: a form in `random/distribution.rs` and a law in `random/distribution/law.rs`. **Arrival process**:
 //!   a variant of [`workload::ArrivalSpec`].

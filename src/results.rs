@@ -8,7 +8,6 @@ mod number;
 pub mod observed;
 pub mod policies;
 pub mod record;
-pub mod rows;
 pub mod setup;
 pub mod steadiness;
 pub mod table;
@@ -21,11 +20,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::experiment::{Experiment, Overrides};
+use crate::metrics::tables::{
+    BackendRow, DecisionRow, LatencyRow, ReadFields, SummaryRow, TimelineRow, TrafficRow,
+};
 use crate::results::policies::Cliffs;
 use error::ResultsError;
-use rows::{Backend, Decision, Latency, Summary, Timeline, Traffic};
 use setup::Setup;
-use table::{Row, Table};
+use table::{CsvRow, CsvTable, rows, rows_if_there};
 
 /// The name of a job's journal in its results folder.
 pub const JOURNAL: &str = ".zonesim-journal";
@@ -68,17 +69,17 @@ pub struct Results {
     /// One row per run.
     pub runs: Vec<Run>,
     /// One row per cell and metric, by both.
-    pub summary: BTreeMap<(usize, String), Summary>,
+    pub summary: BTreeMap<(usize, String), SummaryRow>,
     /// Connections by client group and backend zone.
-    pub traffic: Vec<Traffic>,
+    pub traffic: Vec<TrafficRow>,
     /// Latency quantiles.
-    pub latency: Vec<Latency>,
+    pub latency: Vec<LatencyRow>,
     /// Load by backend.
-    pub backends: Vec<Backend>,
+    pub backends: Vec<BackendRow>,
     /// Connections by outcome.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<DecisionRow>,
     /// Rates and levels over time.
-    pub timeline: Vec<Timeline>,
+    pub timeline: Vec<TimelineRow>,
 }
 
 /// One arm with one value of every axis.
@@ -109,20 +110,20 @@ impl Results {
     /// Reads the folder `dir`.
     pub fn read(dir: &Path) -> Result<Self, ResultsError> {
         let scalars = Self::read_scalars(dir)?;
-        let summary = rows::read::<Summary>(dir)?;
+        let summary = rows::<SummaryRow>(dir)?;
         Ok(Self {
             cliffs: cliffs(&dir.join("experiment.toml"), &scalars),
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
-            backends: rows::read_if_there(dir)?,
-            decisions: rows::read_if_there(dir)?,
-            timeline: rows::read_if_there(dir)?,
+            backends: rows_if_there(dir)?,
+            decisions: rows_if_there(dir)?,
+            timeline: rows_if_there(dir)?,
             ..scalars
         })
     }
 
     /// Reads what scalar metrics are computed from: runs, traffic and latency. The rest stays empty.
     pub fn read_scalars(dir: &Path) -> Result<Self, ResultsError> {
-        let table = Table::open(&dir.join("runs.csv"))?;
+        let table = CsvTable::open(&dir.join("runs.csv"))?;
         let (axes, metrics) = (axes(&table)?, metrics(&table)?);
         let mut groups = Groups::default();
         let runs = table.read(|row| {
@@ -140,8 +141,8 @@ impl Results {
             metrics,
             runs,
             summary: BTreeMap::new(),
-            traffic: rows::read_if_there(dir)?,
-            latency: rows::read_if_there(dir)?,
+            traffic: rows_if_there(dir)?,
+            latency: rows_if_there(dir)?,
             backends: Vec::new(),
             decisions: Vec::new(),
             timeline: Vec::new(),
@@ -149,7 +150,7 @@ impl Results {
     }
 
     /// The summary of `metric` in the cell numbered `cell`.
-    pub fn summary(&self, cell: usize, metric: &str) -> Option<&Summary> {
+    pub fn summary(&self, cell: usize, metric: &str) -> Option<&SummaryRow> {
         self.summary.get(&(cell, metric.to_owned()))
     }
 }
@@ -166,13 +167,13 @@ fn cliffs(file: &Path, results: &Results) -> Option<Cliffs> {
 }
 
 /// The columns between `arm` and `replication`.
-fn axes(runs: &Table) -> Result<Vec<String>, ResultsError> {
+fn axes(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
     let (arm, replication) = (runs.column("arm")?, runs.column("replication")?);
     Ok(runs.header().get(arm + 1..replication).unwrap_or_default().to_vec())
 }
 
 /// The columns after `seed`.
-fn metrics(runs: &Table) -> Result<Vec<String>, ResultsError> {
+fn metrics(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
     Ok(runs.header()[runs.column("seed")? + 1..].to_vec())
 }
 
@@ -187,7 +188,7 @@ struct Groups {
 
 impl Groups {
     /// Counts a run.
-    fn add(&mut self, row: &Row<'_>, axes: &[String]) -> Result<(), ResultsError> {
+    fn add(&mut self, row: &CsvRow<'_>, axes: &[String]) -> Result<(), ResultsError> {
         let number = row.index("cell")?;
         let next = self.cells.len();
         let position = *self.positions.entry(number).or_insert(next);
@@ -206,7 +207,7 @@ impl Groups {
     }
 }
 
-fn run(row: &Row<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
+fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
     let values = metrics.iter().map(|metric| row.number(metric)).collect::<Result<_, _>>()?;
     Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, values })
 }
@@ -218,13 +219,13 @@ fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::sample::Sample;
+    use super::sample::SampleFolder;
     use super::*;
     use std::fs;
 
     #[test]
     fn a_folder_gives_its_arms_axes_and_cells_in_file_order() {
-        let results = Sample::default().results();
+        let results = SampleFolder::default().results();
         assert_eq!(results.arms, ["disabled", "stay", "spill"]);
         assert_eq!(results.axes, ["spillover_ratio"]);
         assert_eq!(results.cells.len(), 13);
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn missing_values_are_missing_and_not_zero() {
-        let folder = Sample { replications: 1, ..Sample::default() }.write();
+        let folder = SampleFolder { replications: 1, ..SampleFolder::default() }.write();
         let results = Results::read(folder.path()).unwrap();
         let summary = results.summary(0, "failure_ratio").unwrap();
         assert!(summary.mean.is_some());
@@ -249,7 +250,7 @@ mod tests {
 
     /// Damages one file of a good folder and gives the error.
     fn error_after(file: &str, damage: impl Fn(String) -> String) -> String {
-        let folder = Sample::default().write();
+        let folder = SampleFolder::default().write();
         let path = folder.path().join(file);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, damage(text)).unwrap();
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn setup_and_manifest_may_be_missing() {
-        let folder = Sample::default().write();
+        let folder = SampleFolder::default().write();
         fs::remove_file(folder.path().join("experiment.toml")).unwrap();
         fs::remove_file(folder.path().join("manifest.json")).unwrap();
         let results = Results::read(folder.path()).unwrap();

@@ -10,7 +10,7 @@ mod best;
 mod effect;
 pub mod records;
 
-use crate::metrics::gauge::{Gauge, Good};
+use crate::metrics::{Good, Metric};
 use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
 use baseline::Baseline;
@@ -23,10 +23,10 @@ pub const FAMILY_ERROR: f64 = 0.05;
 
 /// What is compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct CompareRequest {
     /// The baseline: an arm, with values of its own axes after commas. Default: `disabled`, `base`, or the first arm.
     pub baseline: Option<String>,
-    /// Names of metrics. Default: [`HEADLINES`](crate::metrics::gauge::HEADLINES), as far as the folder has them.
+    /// Names of metrics. Default: the [headlines](Metric::headlines), as far as the folder has them.
     pub metrics: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Comparison {
     /// What the others are compared with.
     pub baseline: Baseline,
     /// Cells by their positions in the results, those that are the same policy together; in file order.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<ComparedPolicy>,
     /// What was found, metric by metric.
     pub metrics: Vec<MetricRows>,
     /// How many tests were corrected for.
@@ -47,14 +47,14 @@ pub struct Comparison {
 
 /// Cells with the same value of every metric in every replication, compared with the same cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct ComparedPolicy {
     /// The positions of its cells in the results; at least one.
     pub cells: Vec<usize>,
     /// The position of the baseline's cell.
     pub baseline: usize,
 }
 
-impl Policy {
+impl ComparedPolicy {
     /// Whether it is the baseline itself.
     pub fn is_baseline(&self) -> bool {
         self.cells.contains(&self.baseline)
@@ -67,16 +67,16 @@ pub struct MetricRows {
     /// Its name.
     pub name: String,
     /// How to read it.
-    pub gauge: Gauge,
+    pub metric: &'static Metric,
     /// One row for each of [`Comparison::policies`].
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedRow>,
     /// The best policy of each block of cells that are compared with the same one. Empty if no direction is good.
     pub best: Vec<Best>,
 }
 
 /// One metric of one policy against the baseline.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ComparedRow {
     /// Replications in which both have a value.
     pub n: usize,
     /// The policy's estimate over these.
@@ -86,12 +86,12 @@ pub struct Row {
     /// The difference; absent where nothing is to be tested.
     pub effect: Option<Effect>,
     /// What it comes to.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
 }
 
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// It is the baseline.
     Baseline,
     /// The same value in every replication, to the last digit.
@@ -110,7 +110,7 @@ pub enum Verdict {
     Missing,
 }
 
-impl Verdict {
+impl ComparisonVerdict {
     /// A sign that says it without colour.
     pub fn sign(self) -> &'static str {
         match self {
@@ -154,7 +154,7 @@ impl Verdict {
 ///
 /// # Errors
 /// If it names what the folder does not have, or there are fewer than two replications.
-pub fn compare(observed: &Observed, request: &Request) -> Result<Comparison, QuestionError> {
+pub fn compare(observed: &Observed, request: &CompareRequest) -> Result<Comparison, QuestionError> {
     let (columns, mut notes) = metrics(observed, &request.metrics)?;
     require_replications(observed)?;
     let baseline = Baseline::find(observed.results(), request.baseline.as_deref())?;
@@ -170,10 +170,10 @@ pub fn compare(observed: &Observed, request: &Request) -> Result<Comparison, Que
         .into_iter()
         .map(|column| {
             let name = observed.results().metrics[column].clone();
-            let gauge = Gauge::of(&name);
+            let metric = Metric::of(&name);
             let rows = policies.iter().map(|policy| row(observed, policy, column)).collect();
-            let best = best::best(observed, &policies, column, gauge);
-            MetricRows { name, gauge, rows, best }
+            let best = best::best(observed, &policies, column, metric.good);
+            MetricRows { name, metric, rows, best }
         })
         .collect();
     let tests = judge(&mut metrics);
@@ -190,8 +190,7 @@ fn metrics(observed: &Observed, names: &[String]) -> Result<(Vec<usize>, Vec<Str
         }
     }
     if names.is_empty() {
-        columns =
-            crate::metrics::gauge::HEADLINES.iter().filter_map(|name| observed.metric(name).ok()).collect();
+        columns = Metric::headlines().filter_map(|metric| observed.metric(metric.name).ok()).collect();
     }
     let notes = columns.iter().filter_map(|column| observed.obstacle(*column)).collect();
     Ok((columns, notes))
@@ -210,9 +209,9 @@ pub fn require_replications(observed: &Observed) -> Result<(), QuestionError> {
 }
 
 /// Cells that are compared with the same one and are identical, in the order of their first cells.
-fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<Policy> {
+fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<ComparedPolicy> {
     let cells = observed.cells();
-    let mut policies: Vec<Policy> = Vec::new();
+    let mut policies: Vec<ComparedPolicy> = Vec::new();
     for (position, baseline) in counterparts.iter().enumerate() {
         let Some(baseline) = *baseline else { continue };
         let same = policies.iter_mut().find(|policy| {
@@ -220,33 +219,34 @@ fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<Policy> 
         });
         match same {
             Some(policy) => policy.cells.push(position),
-            None => policies.push(Policy { cells: vec![position], baseline }),
+            None => policies.push(ComparedPolicy { cells: vec![position], baseline }),
         }
     }
     policies
 }
 
 /// The row of a policy; its verdict on a difference is still to be corrected.
-fn row(observed: &Observed, policy: &Policy, metric: usize) -> Row {
+fn row(observed: &Observed, policy: &ComparedPolicy, metric: usize) -> ComparedRow {
     let cells = observed.cells();
     let (cell, baseline) = (&cells[policy.cells[0]], &cells[policy.baseline]);
     let paired = observed.paired(baseline, cell, metric);
     let (baseline_value, value) = paired.estimates();
-    let row = |effect, verdict| Row { n: paired.len(), value, baseline: baseline_value, effect, verdict };
+    let row =
+        |effect, verdict| ComparedRow { n: paired.len(), value, baseline: baseline_value, effect, verdict };
     if value.is_none() || paired.len() < 2 {
-        return row(None, Verdict::Missing);
+        return row(None, ComparisonVerdict::Missing);
     }
     if policy.is_baseline() {
-        return row(None, Verdict::Baseline);
+        return row(None, ComparisonVerdict::Baseline);
     }
     if observed.identical(baseline, cell, metric) {
-        return row(None, Verdict::Identical);
+        return row(None, ComparisonVerdict::Identical);
     }
     let name = &observed.results().metrics[metric];
     let stream = format!("{name} {} {}", baseline.number, cell.number);
     match Effect::of(&paired, &stream) {
-        Some(effect) => row(Some(effect), Verdict::NotShown),
-        None => row(None, Verdict::Missing),
+        Some(effect) => row(Some(effect), ComparisonVerdict::NotShown),
+        None => row(None, ComparisonVerdict::Missing),
     }
 }
 
@@ -262,7 +262,7 @@ fn judge(metrics: &mut [MetricRows]) -> usize {
         for row in &mut metric.rows {
             if let Some(effect) = &mut row.effect {
                 effect.correct(&judged.next().expect("one judgement for every effect"));
-                row.verdict = Verdict::of(effect, metric.gauge.good);
+                row.verdict = ComparisonVerdict::of(effect, metric.metric.good);
             }
         }
     }

@@ -24,7 +24,7 @@ const STATES_MAX: usize = 200_000;
 
 /// The configured backends of one zone and role.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pool {
+pub struct ZonePool {
     /// Their zone.
     pub zone: ZoneId,
     /// Their role.
@@ -50,7 +50,7 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The pools, by zone and role.
-    pub pools: Vec<Pool>,
+    pub pools: Vec<ZonePool>,
     /// Every state, the first pool changing slowest, from all healthy to none.
     pub states: Vec<State>,
     /// The mean over states.
@@ -84,7 +84,7 @@ pub fn expect_up_to(scenario: &Scenario, most: usize) -> Result<Expectation, Que
 }
 
 /// The pools that are configured at the beginning.
-fn pools(scenario: &Scenario) -> Vec<Pool> {
+fn pools(scenario: &Scenario) -> Vec<ZonePool> {
     let zones = (0..scenario.zones.len()).map(ZoneId::from_index);
     let places = zones.flat_map(|zone| [Role::Primary, Role::Failover].map(|role| (zone, role)));
     let pool = |(zone, role)| {
@@ -94,7 +94,7 @@ fn pools(scenario: &Scenario) -> Vec<Pool> {
             .filter(|spec| spec.configured && spec.zone == zone && spec.role == role)
             .collect();
         let up = members.iter().map(|spec| availability(scenario, spec));
-        (!members.is_empty()).then(|| Pool { zone, role, size: members.len(), probabilities: counts(up) })
+        (!members.is_empty()).then(|| ZonePool { zone, role, size: members.len(), probabilities: counts(up) })
     };
     places.filter_map(pool).collect()
 }
@@ -124,7 +124,7 @@ fn counts(successes: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// The state with this number: 0 is all healthy.
-fn state(scenario: &Scenario, pools: &[Pool], mut number: usize) -> State {
+fn state(scenario: &Scenario, pools: &[ZonePool], mut number: usize) -> State {
     let mut healthy = vec![0; pools.len()];
     for (index, pool) in pools.iter().enumerate().rev() {
         healthy[index] = pool.size - number % (pool.size + 1);
@@ -136,7 +136,7 @@ fn state(scenario: &Scenario, pools: &[Pool], mut number: usize) -> State {
     State { healthy, probability, shares }
 }
 
-fn shares(scenario: &Scenario, pools: &[Pool], healthy: &[usize]) -> Shares {
+fn shares(scenario: &Scenario, pools: &[ZonePool], healthy: &[usize]) -> Shares {
     let members = pools.iter().zip(healthy).flat_map(|(pool, healthy)| {
         (0..pool.size).map(move |index| Member {
             name: String::new(),

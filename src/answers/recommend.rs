@@ -8,17 +8,18 @@ mod candidate;
 mod constraint;
 
 use super::compare::FAMILY_ERROR;
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
+use crate::metrics::unit::Unit;
 use crate::results::observed::{Observed, QuestionError};
 use crate::results::{Cell, Results};
 use crate::stats::holm;
 pub(super) use candidate::check;
-pub use candidate::{Candidate, Check, Rank};
-pub use constraint::{Constraint, Standing};
+pub use candidate::{Check, Rank, RankedCandidate};
+pub use constraint::{Constraint, ConstraintStanding};
 
 /// What is sought.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct RecommendRequest {
     /// The metric that is to be low.
     pub objective: String,
     /// Or high.
@@ -33,7 +34,7 @@ pub struct Section {
     /// The values of the shared axes, by name; empty if there are none.
     pub values: Vec<(String, String)>,
     /// The candidates, best objective first; those without a value last.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RankedCandidate>,
     /// The recommended one, by position; nothing if none keeps to all constraints with confidence.
     pub recommended: Option<usize>,
     /// Which constraints keep a candidate with a better objective from being recommended, by position.
@@ -45,7 +46,7 @@ pub struct Section {
 ///
 /// # Errors
 /// If the request names what the folder does not have, or there are fewer than two replications.
-pub fn recommend(observed: &Observed, request: &Request) -> Result<Vec<Section>, QuestionError> {
+pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<Section>, QuestionError> {
     let objective = observed.metric(&request.objective)?;
     let constraints = request
         .constraints
@@ -62,8 +63,9 @@ pub fn recommend(observed: &Observed, request: &Request) -> Result<Vec<Section>,
     let section = |(values, cells): (Vec<(String, String)>, Vec<usize>)| {
         let same = alike(observed, &cells);
         let error = FAMILY_ERROR / (same.len() * constraints.len().max(1)) as f64;
-        let candidates =
-            same.into_iter().map(|cells| Candidate::new(observed, cells, objective, &constraints, error));
+        let candidates = same
+            .into_iter()
+            .map(|cells| RankedCandidate::new(observed, cells, objective, &constraints, error));
         rank(observed, request, objective, values, candidates.collect())
     };
     Ok(sections.into_iter().map(section).collect())
@@ -109,19 +111,20 @@ fn alike(observed: &Observed, cells: &[usize]) -> Vec<Vec<usize>> {
 
 fn rank(
     observed: &Observed,
-    request: &Request,
+    request: &RecommendRequest,
     objective: usize,
     values: Vec<(String, String)>,
-    mut candidates: Vec<Candidate>,
+    mut candidates: Vec<RankedCandidate>,
 ) -> Section {
-    let key = |candidate: &Candidate| {
+    let key = |candidate: &RankedCandidate| {
         candidate.objective.map_or(f64::INFINITY, |value| if request.maximize { -value } else { value })
     };
     candidates.sort_by(|a, b| key(a).total_cmp(&key(b)));
-    let is_feasible = |candidate: &Candidate| candidate.objective.is_some() && candidate.is_feasible();
+    let is_feasible = |candidate: &RankedCandidate| candidate.objective.is_some() && candidate.is_feasible();
     let recommended = candidates.iter().position(is_feasible);
     let better = &candidates[..recommended.unwrap_or(candidates.len())];
-    let breaks = |index: &usize| better.iter().any(|one| one.checks[*index].standing != Standing::Kept);
+    let breaks =
+        |index: &usize| better.iter().any(|one| one.checks[*index].standing != ConstraintStanding::Kept);
     let binding = (0..request.constraints.len()).filter(breaks).collect();
     if let Some(best) = recommended {
         follow(observed, objective, &mut candidates, best);
@@ -130,7 +133,7 @@ fn rank(
 }
 
 /// Ranks what comes after the best by paired tests against it, corrected for all of them.
-fn follow(observed: &Observed, objective: usize, candidates: &mut [Candidate], best: usize) {
+fn follow(observed: &Observed, objective: usize, candidates: &mut [RankedCandidate], best: usize) {
     let cells = observed.cells();
     let leader = &cells[candidates[best].cells[0]];
     let others: Vec<usize> = (0..candidates.len()).filter(|index| *index != best).collect();
@@ -151,7 +154,24 @@ fn follow(observed: &Observed, objective: usize, candidates: &mut [Candidate], b
     }
 }
 
-impl Request {
+impl Section {
+    /// What became of the candidate at position `index`.
+    pub fn standing(&self, index: usize) -> &'static str {
+        let candidate = &self.candidates[index];
+        match candidate {
+            _ if self.recommended == Some(index) => "recommended",
+            _ if candidate.objective.is_none() => "missing",
+            _ if candidate.is_feasible() => "feasible",
+            _ if candidate.is_infeasible() => "infeasible",
+            _ if candidate.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) => {
+                "missing"
+            }
+            _ => "undecided",
+        }
+    }
+}
+
+impl RecommendRequest {
     /// The request in words: `least cost with failures <= 1 %`.
     pub fn words(&self) -> String {
         let most = if self.maximize { "most" } else { "least" };
@@ -163,8 +183,8 @@ impl Request {
     }
 
     /// How the objective is written.
-    pub fn gauge(&self) -> Gauge {
-        Gauge::of(&self.objective)
+    pub fn format(&self) -> Unit {
+        Metric::of(&self.objective).format
     }
 }
 

@@ -10,9 +10,8 @@ mod section;
 use std::collections::BTreeMap;
 
 use super::compare::FAMILY_ERROR;
-use super::recommend::{Check, Constraint, Standing, check};
-use crate::metrics::gauge::{Gauge, Good};
-use crate::metrics::{METRICS, Metric, Run};
+use super::recommend::{Check, Constraint, ConstraintStanding, check};
+use crate::metrics::{Good, METRICS, MeasuredRun, Metric};
 use crate::results::observed::QuestionError;
 use crate::stats::{Estimate, Observation, Paired, Sample};
 pub use evidence::Turn;
@@ -125,8 +124,7 @@ impl Goal {
     /// # Errors
     /// If there is no such metric, or neither direction is its own.
     pub fn best(metric: &str, maximize: Option<bool>) -> Result<Self, QuestionError> {
-        find(metric)?;
-        let own = (Gauge::of(metric).good == Good::Low).then_some(false);
+        let own = (find(metric)?.good == Good::Low).then_some(false);
         let maximize = maximize.or(own).ok_or_else(|| {
             QuestionError(format!(
                 "{metric} is good neither low nor high by itself; add --minimize or --maximize"
@@ -165,7 +163,7 @@ impl Question {
     }
 
     /// Adds to `point` what the next replication of its cell gave.
-    pub fn observe(&self, point: &mut TriedValue, run: &Run<'_>) {
+    pub fn observe(&self, point: &mut TriedValue, run: &MeasuredRun<'_>) {
         point.observations.resize_with(self.metrics.len(), Vec::new);
         for (metric, observed) in self.metrics.iter().zip(&mut point.observations) {
             observed.push(metric.observe(run));
@@ -263,12 +261,12 @@ fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) 
 impl JudgedValue {
     /// Whether all constraints are kept, with confidence.
     pub fn is_kept(&self) -> bool {
-        self.checks.iter().all(|check| check.standing == Standing::Kept)
+        self.checks.iter().all(|check| check.standing == ConstraintStanding::Kept)
     }
 
     /// Whether some constraint is broken, with confidence.
     pub fn is_broken(&self) -> bool {
-        self.checks.iter().any(|check| check.standing == Standing::Broken)
+        self.checks.iter().any(|check| check.standing == ConstraintStanding::Broken)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Thresholds: each with each cell that it judges.
 
-use crate::experiment::Limits;
-use crate::metrics::gauge::Gauge;
+use crate::experiment::{Experiment, Limits};
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
+use crate::results::tables::CellSummary;
 use crate::results::{Cell, Results};
 
 /// The digits that a number is written with, and the most that it takes to tell a miss from a pass.
@@ -10,7 +11,7 @@ const DIGITS: (u8, u8) = (3, 9);
 
 /// One threshold in one cell that it judges.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedThreshold {
     /// The metric.
     pub metric: String,
     /// The cell: its arm and axes.
@@ -24,7 +25,7 @@ pub struct Judged {
 }
 
 /// The thresholds of the folder that `results` were read from, each with each cell that it judges, in file order.
-pub fn judged(results: &Results) -> Vec<Judged> {
+pub fn judged(results: &Results) -> Vec<JudgedThreshold> {
     let mut all = Vec::new();
     for threshold in &results.setup.thresholds {
         let judges = |cell: &&Cell| {
@@ -34,7 +35,7 @@ pub fn judged(results: &Results) -> Vec<Judged> {
             let row = results.summary(cell.number, &threshold.metric);
             let values = results.axes.iter().map(String::as_str).zip(&cell.values);
             let values = values.filter(|(_, value)| !value.is_empty());
-            all.push(Judged {
+            all.push(JudgedThreshold {
                 metric: threshold.metric.clone(),
                 cell: cell_text(&results.arms[cell.arm], values),
                 limits: Limits { min: threshold.min, max: threshold.max },
@@ -46,29 +47,49 @@ pub fn judged(results: &Results) -> Vec<Judged> {
     all
 }
 
+/// The same of a run whose cells have these `summaries`.
+pub fn judged_at_once(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<JudgedThreshold> {
+    let mut all = Vec::new();
+    for threshold in experiment.thresholds() {
+        let cells = experiment.cells().iter().zip(summaries);
+        for (cell, summary) in cells.filter(|(cell, _)| threshold.applies_to(cell)) {
+            let found = summary.metrics.iter().find(|found| found.metric.name == threshold.metric.name);
+            let interval = found.and_then(|found| found.interval);
+            let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
+            let values = axes.zip(&cell.values).filter_map(|(axis, value)| Some((axis, value.as_ref()?)));
+            all.push(JudgedThreshold {
+                metric: threshold.metric.name.to_owned(),
+                cell: cell_text(&cell.arm, values),
+                limits: threshold.limits,
+                mean: interval.map(|interval| interval.mean),
+                ends: interval.and_then(|interval| interval.ends()),
+            });
+        }
+    }
+    all
+}
+
 /// A cell by its arm and its values of the axes: `spill, spillover_ratio = 0.5`.
-pub fn cell_text<'a, V: std::fmt::Display>(
-    arm: &str,
-    values: impl IntoIterator<Item = (&'a str, V)>,
-) -> String {
+fn cell_text<'a, V: std::fmt::Display>(arm: &str, values: impl IntoIterator<Item = (&'a str, V)>) -> String {
     values.into_iter().fold(arm.to_owned(), |text, (axis, value)| format!("{text}, {axis} = {value}"))
 }
 
 /// The rows that a table shows: every miss, then as many passes as come to `most` of these. Beside them the number of
 /// passes that are left out.
-pub fn shown(judged: &[Judged], most: usize) -> (Vec<&Judged>, usize) {
-    let (passed, missed): (Vec<&Judged>, Vec<&Judged>) = judged.iter().partition(|row| row.is_held());
+pub fn shown(judged: &[JudgedThreshold], most: usize) -> (Vec<&JudgedThreshold>, usize) {
+    let (passed, missed): (Vec<&JudgedThreshold>, Vec<&JudgedThreshold>) =
+        judged.iter().partition(|row| row.is_held());
     let left_out = passed.len().saturating_sub(most);
     (missed.into_iter().chain(passed.into_iter().take(most)).collect(), left_out)
 }
 
 /// How many of how many were missed, in words.
-pub fn count_text(judged: &[Judged]) -> String {
+pub fn count_text(judged: &[JudgedThreshold]) -> String {
     let passed = judged.iter().filter(|row| row.is_held()).count();
     format!("{passed} passed, {} missed (each in each cell that it judges)", judged.len() - passed)
 }
 
-impl Judged {
+impl JudgedThreshold {
     /// Whether the mean passes.
     pub fn is_held(&self) -> bool {
         self.limits.hold(self.mean)
@@ -118,7 +139,7 @@ impl Judged {
     }
 
     fn unit(&self) -> Unit {
-        Gauge::of(&self.metric).unit
+        Metric::of(&self.metric).format
     }
 }
 
@@ -126,9 +147,9 @@ impl Judged {
 mod tests {
     use super::*;
 
-    fn row(mean: Option<f64>, ends: Option<(f64, f64)>, max: f64) -> Judged {
+    fn row(mean: Option<f64>, ends: Option<(f64, f64)>, max: f64) -> JudgedThreshold {
         let limits = Limits { min: None, max: Some(max) };
-        Judged { metric: "failure_ratio".to_owned(), cell: "base".to_owned(), limits, mean, ends }
+        JudgedThreshold { metric: "failure_ratio".to_owned(), cell: "base".to_owned(), limits, mean, ends }
     }
 
     #[test]
@@ -155,7 +176,7 @@ mod tests {
 
     #[test]
     fn all_misses_are_shown_first_and_passes_beyond_some_are_counted() {
-        let rows: Vec<Judged> = (0..40).map(|at| row(Some(f64::from(at % 2)), None, 0.5)).collect();
+        let rows: Vec<JudgedThreshold> = (0..40).map(|at| row(Some(f64::from(at % 2)), None, 0.5)).collect();
         let (shown, left_out) = shown(&rows, 12);
         assert_eq!((shown.len(), left_out), (32, 8));
         assert!(shown[..20].iter().all(|row| !row.is_held()));

@@ -11,7 +11,9 @@ use super::console::Console;
 use super::table::cells_text;
 use super::{AnswerFormat, Status, check_has_results};
 use crate::answers::compare::records::records;
-use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, Request, compare as compare_all};
+use crate::answers::compare::{
+    BOOTSTRAP_SEED, CompareRequest, Comparison, FAMILY_ERROR, compare as compare_all,
+};
 use crate::results::observed::Observed;
 use crate::results::record::{Record, csv_text};
 use crate::stats::RESAMPLES;
@@ -37,7 +39,7 @@ pub(super) struct CompareArgs {
 pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Status> {
     check_has_results(&args.folder)?;
     let observed = Observed::read(&args.folder)?;
-    let request = Request { baseline: args.baseline.clone(), metrics: args.metric.clone() };
+    let request = CompareRequest { baseline: args.baseline.clone(), metrics: args.metric.clone() };
     let comparison = compare_all(&observed, &request)?;
     let answer = match args.format {
         AnswerFormat::Table => text::render(&observed, &comparison),

@@ -12,6 +12,7 @@ use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
 use crate::answers::expect::{Caveat, Expectation, Shares, caveats, expect as expect_one};
 use crate::experiment::{Cell, Experiment, Overrides};
 use crate::lb::backend::Role;
+use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
 use crate::results::record::{Record, csv_text};
 use crate::sim::scenario::Scenario;
@@ -31,6 +32,8 @@ pub(super) struct ExpectArgs {
     #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
     format: AnswerFormat,
 }
+
+const HOTTEST: &Metric = Metric::named("backend_load_max_over_mean");
 
 /// A warm-up after which no world remembers how it began: ten years.
 const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
@@ -172,11 +175,9 @@ fn cell_record(experiment: &Experiment, cell: &Cell) -> Record {
 }
 
 fn put_shares(record: &mut Record, pools: &[String], shares: &Shares) {
-    record.put("cross_zone_connection_ratio", shares.cross_zone);
-    record.put("spilled_connection_ratio", shares.spilled);
-    record.put("unhealthy_connection_ratio", shares.unhealthy);
+    shares.as_metrics().into_iter().for_each(|(metric, share)| record.put(metric.name, share));
     record.put("dropped_connection_ratio", shares.dropped);
-    record.put("backend_load_max_over_mean", shares.hottest);
+    record.put(HOTTEST.name, shares.hottest);
     for (name, load) in pools.iter().zip(&shares.loads) {
         record.put(format!("load_{name}"), *load);
     }

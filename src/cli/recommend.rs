@@ -13,9 +13,7 @@ use serde_json::{Map, Value};
 use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{
-    Candidate, Constraint, Request, Section, Standing, recommend as recommend_all,
-};
+use crate::answers::recommend::{Constraint, RecommendRequest, Section, recommend as recommend_all};
 use crate::experiment::{Experiment, Overrides};
 use crate::results::observed::Observed;
 use crate::results::policies::{SamePolicy, same_policies};
@@ -44,7 +42,8 @@ pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Resu
     check_has_results(&args.folder)?;
     let constraints = args.subject_to.iter().map(|text| text.parse::<Constraint>());
     let constraints = constraints.collect::<Result<Vec<_>, _>>()?;
-    let request = Request { objective: args.objective.clone(), maximize: args.maximize, constraints };
+    let request =
+        RecommendRequest { objective: args.objective.clone(), maximize: args.maximize, constraints };
     let observed = Observed::read(&args.folder)?;
     let sections = recommend_all(&observed, &request)?;
     let same = swept_in_vain(&args.folder, &observed);
@@ -115,7 +114,12 @@ struct JsonSame {
 }
 
 impl Answer {
-    fn new(observed: &Observed, request: &Request, sections: &[Section], same: &[SamePolicy]) -> Self {
+    fn new(
+        observed: &Observed,
+        request: &RecommendRequest,
+        sections: &[Section],
+        same: &[SamePolicy],
+    ) -> Self {
         let constraint = |constraint: &Constraint| {
             let mut record = Record::default();
             record.put("metric", constraint.metric.as_str());
@@ -137,7 +141,7 @@ impl Answer {
 }
 
 impl JsonSection {
-    fn new(observed: &Observed, request: &Request, section: &Section) -> Self {
+    fn new(observed: &Observed, request: &RecommendRequest, section: &Section) -> Self {
         let number = |index: usize| observed.cells()[section.candidates[index].cells[0]].number;
         let candidate = |index: usize| JsonCandidate::new(observed, request, section, index);
         Self {
@@ -150,7 +154,7 @@ impl JsonSection {
 }
 
 impl JsonCandidate {
-    fn new(observed: &Observed, request: &Request, section: &Section, index: usize) -> Self {
+    fn new(observed: &Observed, request: &RecommendRequest, section: &Section, index: usize) -> Self {
         let candidate = &section.candidates[index];
         let mut cell = Record::default();
         cell.put_cell(observed.results(), &observed.cells()[candidate.cells[0]]);
@@ -168,7 +172,7 @@ impl JsonCandidate {
         Self {
             cell,
             same_cells: candidate.cells[1..].iter().map(|cell| observed.cells()[*cell].number).collect(),
-            standing: standing(candidate, section.recommended == Some(index)),
+            standing: section.standing(index),
             objective: candidate.objective,
             behind: behind.map(|rank| rank.difference),
             behind_ci_low: ends.map(|(low, _)| low),
@@ -193,29 +197,5 @@ impl JsonSame {
             keep: same.cells[same.cells.len() - 1],
             thresholds: same.thresholds.iter().map(threshold).collect(),
         }
-    }
-}
-
-impl Standing {
-    /// Its name in answers.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Broken => "broken",
-            Self::Undecided => "undecided",
-            Self::Missing => "missing",
-        }
-    }
-}
-
-/// What became of a candidate.
-fn standing(candidate: &Candidate, is_recommended: bool) -> &'static str {
-    match candidate {
-        _ if is_recommended => "recommended",
-        _ if candidate.objective.is_none() => "missing",
-        _ if candidate.is_feasible() => "feasible",
-        _ if candidate.is_infeasible() => "infeasible",
-        _ if candidate.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
-        _ => "undecided",
     }
 }

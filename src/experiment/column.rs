@@ -1,53 +1,7 @@
 //! Names of axis columns: the shortest tail of an axis's path that nothing else in the results is called.
 
 use super::path::{NamePath, dotted};
-use crate::metrics::Metric;
-
-/// The columns of all results files that are neither axes nor metrics.
-const FIXED: [&str; 42] = [
-    "cell",
-    "arm",
-    "replication",
-    "seed",
-    "metric",
-    "unit",
-    "n",
-    "mean",
-    "std_dev",
-    "ci_low",
-    "ci_high",
-    "confidence",
-    "client",
-    "client_zone",
-    "backend_zone",
-    "connections",
-    "failed_connections",
-    "requests",
-    "request_bytes",
-    "response_bytes",
-    "kind",
-    "count",
-    "mean_ms",
-    "p50_ms",
-    "p90_ms",
-    "p99_ms",
-    "p999_ms",
-    "max_ms",
-    "backend",
-    "group",
-    "zone",
-    "load_multiple",
-    "utilization",
-    "peak_active",
-    "unhealthy_s",
-    "outcome",
-    "time_s",
-    "connections_per_s",
-    "failed_per_s",
-    "connect_p99_ms",
-    "healthy_backends",
-    "active_connections",
-];
+use crate::metrics::tables::is_column;
 
 /// The column of each of the axes `paths`, which differ from each other.
 pub(super) fn columns(paths: &[NamePath]) -> Vec<String> {
@@ -57,9 +11,8 @@ pub(super) fn columns(paths: &[NamePath]) -> Vec<String> {
     let column = |path: &NamePath| {
         let parts = path.parts();
         let tails = (0..parts.len()).rev().map(|start| &parts[start..]);
-        let taken = |name: &str| FIXED.contains(&name) || Metric::find(name).is_some();
         let mut free =
-            tails.filter(|tail| !is_tail_of_another(path, tail)).map(dotted).filter(|name| !taken(name));
+            tails.filter(|tail| !is_tail_of_another(path, tail)).map(dotted).filter(|name| !is_column(name));
         free.next().unwrap_or_else(|| dotted(parts))
     };
     paths.iter().map(column).collect()

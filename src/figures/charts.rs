@@ -20,18 +20,19 @@ mod cells;
 mod metric;
 mod palette;
 mod requested;
+mod sheet;
 mod steps;
 mod versus;
 mod zones;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Figure;
 use super::draw::Format;
-use super::figure::Figure;
-use crate::results::error::ResultsError;
-use crate::results::observed::QuestionError;
+use super::error::FiguresError;
+use crate::results::error::{WriteError, write_whole};
+use crate::results::observed::{FolderError, QuestionError};
 use crate::results::setup;
 use crate::results::{CHARTS, Results};
 pub(super) use cells::spread;
@@ -60,25 +61,6 @@ pub const ALL: [Chart; 9] = [
     Chart { name: "latency_cdf", against_axis: false, figure: latency_cdf::figure },
     Chart { name: "backend_load", against_axis: false, figure: backend_load::figure },
 ];
-
-/// Why charts can't be drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum ChartsError {
-    /// The results folder can't be read.
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-    /// A chart is asked for that can't be drawn.
-    #[error(transparent)]
-    Request(#[from] QuestionError),
-    /// A chart can't be written.
-    #[error("can't write {}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
 
 impl Chart {
     /// The name of its file without the extension.
@@ -143,23 +125,16 @@ pub fn draw_all(
     results_dir: &Path,
     formats: &[Format],
     mut on_chart: impl FnMut(&Path),
-) -> Result<Vec<PathBuf>, ChartsError> {
-    let results = Results::read(results_dir)?;
+) -> Result<Vec<PathBuf>, FiguresError> {
+    let results = Results::read(results_dir).map_err(FolderError::from)?;
     check_requests(results_dir, &results)?;
     let dir = results_dir.join(CHARTS);
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ChartsError::Write { path, source }
-    };
-    fs::create_dir_all(&dir).map_err(failed(&dir))?;
+    fs::create_dir_all(&dir).map_err(|source| WriteError { path: dir.clone(), source })?;
     let mut paths = Vec::new();
     for (stem, figure) in figures(&results) {
         for format in formats {
             let path = dir.join(format!("{stem}.{}", format.extension()));
-            // Under another name first, so that a chart is never seen half-written.
-            let draft = path.with_added_extension("tmp");
-            fs::write(&draft, format.draw(&figure)).map_err(failed(&draft))?;
-            fs::rename(&draft, &path).map_err(failed(&path))?;
+            write_whole(&path, &format.draw(&figure))?;
             on_chart(&path);
             paths.push(path);
         }
@@ -170,10 +145,10 @@ pub fn draw_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::figure::SMALLEST;
-    use crate::results::sample::Sample;
+    use crate::figures::SMALLEST;
+    use crate::results::sample::SampleFolder;
 
-    fn stems(sample: &Sample) -> Vec<String> {
+    fn stems(sample: &SampleFolder) -> Vec<String> {
         figures(&sample.results()).into_iter().map(|(stem, _)| stem).collect()
     }
 
@@ -190,19 +165,19 @@ mod tests {
             "latency_cdf",
             "backend_load",
         ];
-        assert_eq!(stems(&Sample::default()), names);
-        let dotted = Sample { axis: "web-a.rate (µ)".to_owned(), ..Sample::default() };
+        assert_eq!(stems(&SampleFolder::default()), names);
+        let dotted = SampleFolder { axis: "web-a.rate (µ)".to_owned(), ..SampleFolder::default() };
         assert_eq!(stems(&dotted)[0], "cross_zone_vs_web-a_rate____");
-        assert_eq!(stems(&Sample::no_axis())[0], "cross_zone_by_arm");
+        assert_eq!(stems(&SampleFolder::no_axis())[0], "cross_zone_by_arm");
     }
 
     #[test]
     fn every_figure_says_what_and_of_how_many() {
         for (sample, n) in [
-            (Sample::default(), "5 replications"),
-            (Sample::one_cell(), "1 replication"),
-            (Sample::five_hundred_cells(), "2 replications"),
-            (Sample::no_axis(), "5 replications"),
+            (SampleFolder::default(), "5 replications"),
+            (SampleFolder::one_cell(), "1 replication"),
+            (SampleFolder::five_hundred_cells(), "2 replications"),
+            (SampleFolder::no_axis(), "5 replications"),
         ] {
             for (stem, figure) in figures(&sample.results()) {
                 assert!(figure.subtitle.contains(n), "{stem}: {}", figure.subtitle);
@@ -218,7 +193,7 @@ mod tests {
 
     #[test]
     fn charts_are_whole_files_and_the_same_every_time() {
-        let folder = Sample::default().write();
+        let folder = SampleFolder::default().write();
         let mut told = Vec::new();
         let both = [Format::Png, Format::Svg];
         let paths = draw_all(folder.path(), &both, |path| told.push(path.to_owned())).unwrap();
@@ -238,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_folder_without_runs_has_no_charts() {
-        assert_eq!(stems(&Sample { replications: 0, ..Sample::default() }), [""; 0]);
+        assert_eq!(stems(&SampleFolder { replications: 0, ..SampleFolder::default() }), [""; 0]);
     }
 
     #[test]

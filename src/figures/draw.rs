@@ -16,10 +16,11 @@ mod marks;
 mod pixels;
 mod projection;
 mod series;
+mod shapes;
 mod tables;
 mod vector;
 
-use super::figure::Figure;
+use super::Figure;
 use canvas::Canvas;
 use layout::Layout;
 use pixels::Pixels;
@@ -92,8 +93,8 @@ fn paint(figure: &Figure, canvas: &Canvas<'_>) {
 mod tests {
     use super::*;
     use crate::figures::charts;
-    use crate::figures::figure::style::Color;
-    use crate::results::sample::Sample;
+    use crate::figures::style::Color;
+    use crate::results::sample::SampleFolder;
     use crate::results::setup::Setup;
 
     /// The pixels of a PNG file and its size.
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn images_have_the_right_size_and_show_every_arm_in_its_colour() {
-        for (stem, figure) in charts::figures(&Sample::default().results()).iter().take(4) {
+        for (stem, figure) in charts::figures(&SampleFolder::default().results()).iter().take(4) {
             let (pixels, width, height) = decoded(&png(figure));
             assert_eq!((width, height), (figure.width, figure.height), "{stem}");
             for color in [Color::GREY, Color::BLUE, Color::ORANGE] {
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_fault_that_another_covers_is_seen() {
-        let mut results = Sample::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         let fault = |at, kind| format!("[[faults]]\nat = \"{at}m\"\nduration = \"6m\"\nkind = \"{kind}\"\n");
         let text = fault(8, "silent") + &fault(8, "refuse") + &fault(20, "silent");
         results.setup.faults = toml_edit::de::from_str::<Setup>(&text).unwrap().faults;
@@ -138,7 +139,10 @@ mod tests {
 
     #[test]
     fn shapes_are_well_formed_and_text_stays_text() {
-        for sample in [Sample::default(), Sample { arms: vec!["<b>&".to_owned()], ..Sample::no_axis() }] {
+        for sample in [
+            SampleFolder::default(),
+            SampleFolder { arms: vec!["<b>&".to_owned()], ..SampleFolder::no_axis() },
+        ] {
             for (stem, figure) in charts::figures(&sample.results()) {
                 let svg = svg(&figure);
                 let open = ["svg", "text"].map(|name| svg.matches(&format!("<{name} ")).count());
@@ -156,7 +160,7 @@ mod tests {
 
     #[test]
     fn edges_of_the_paper_stay_white() {
-        for sample in [Sample::long_names(), Sample::many_arms()] {
+        for sample in [SampleFolder::long_names(), SampleFolder::many_arms()] {
             for (stem, figure) in charts::figures(&sample.results()) {
                 let (pixels, width, height) = decoded(&png(&figure));
                 let at = |x: u32, y: u32| pixels[(y * width + x) as usize];

@@ -5,42 +5,23 @@ mod tables;
 mod thresholds;
 
 use std::fmt::Write;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::charts;
 use super::draw;
+use super::error::FiguresError;
 use super::markup::escaped;
-use crate::answers::compare::{Comparison, Request, compare};
+use crate::answers::compare::{CompareRequest, Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
-use crate::results::observed::{FolderError, Observed, QuestionError};
+use crate::results::error::write_whole;
+use crate::results::observed::{FolderError, Observed};
 use crate::results::{Results, missing_details, setup};
 
 /// A page may load nothing at all: browsers hold it to that.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
-
-/// Why there is no page.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// The folder can't be asked.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// A chart is asked for that can't be drawn.
-    #[error(transparent)]
-    Request(#[from] QuestionError),
-    /// The page can't be written.
-    #[error("can't write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
 
 /// What a page is made of.
 struct Subject {
@@ -57,24 +38,20 @@ struct Subject {
 ///
 /// # Errors
 /// If the folder can't be read, is unfinished or of another version, or the page can't be written.
-pub fn write(dir: &Path, out: &Path) -> Result<(), PageError> {
-    let html = html(dir)?;
-    // Under another name first, so that a page is never seen half-written.
-    let draft = out.with_added_extension("tmp");
-    let failed = |source| PageError::Write { path: out.to_owned(), source };
-    fs::write(&draft, html).and_then(|()| fs::rename(&draft, out)).map_err(failed)
+pub fn write(dir: &Path, out: &Path) -> Result<(), FiguresError> {
+    Ok(write_whole(out, html(dir)?.as_bytes())?)
 }
 
 /// The page of the folder `dir`.
 ///
 /// # Errors
 /// If the folder can't be read, is unfinished or of another version, or asks for a chart that can't be drawn.
-pub fn html(dir: &Path) -> Result<String, PageError> {
+pub fn html(dir: &Path) -> Result<String, FiguresError> {
     Ok(Subject::read(dir)?.html())
 }
 
 impl Subject {
-    fn read(dir: &Path) -> Result<Self, PageError> {
+    fn read(dir: &Path) -> Result<Self, FiguresError> {
         let observed = Observed::read(dir)?;
         let read = || {
             let results = Results::read(dir)?;
@@ -96,7 +73,7 @@ impl Subject {
         gaps.extend(
             Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
         );
-        let comparison = compare(&observed, &Request::default()).map_err(|error| error.to_string());
+        let comparison = compare(&observed, &CompareRequest::default()).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
         }
@@ -110,7 +87,7 @@ impl Subject {
         });
         let mut page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta http-equiv=\"Content-Security-ComparedPolicy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{name}: zonesim report</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{name}</h1>\n",
             include_str!("page/style.css")

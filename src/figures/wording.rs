@@ -10,6 +10,12 @@ pub fn signed(unit: Unit, value: f64) -> String {
     if value > 0.0 { format!("+{text}") } else { text }
 }
 
+/// `text` with a capital at its beginning.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A p-value.
 pub fn p_text(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }

@@ -10,7 +10,7 @@ use super::runner::{RunId, all_runs, measured};
 use super::shard::{Shard, cells_of};
 use crate::experiment::Experiment;
 use crate::experiment::Precision;
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Outcome;
 use crate::stats::{Look, Observation, SequentialRule, Width};
 
@@ -117,7 +117,7 @@ impl Agenda {
     }
 
     /// Takes what a finished run found; gives the runs that follow from it.
-    pub fn observe(&mut self, id: RunId, run: &Run<'_>) -> Vec<RunId> {
+    pub fn observe(&mut self, id: RunId, run: &MeasuredRun<'_>) -> Vec<RunId> {
         let (Some(precision), Some(sequence)) = (self.precision, self.sequences.get_mut(&id.cell)) else {
             return Vec::new();
         };

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::runner::RunFailure;
 use super::warmup::NoWarmup;
 use crate::experiment::ExperimentError;
+use crate::results::error::WriteError;
 use crate::results::observed::QuestionError;
-use crate::results::tables::WriteError;
 
 /// Why a job does not come to its end.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,8 @@ use super::journal::{JobCounts, experiment_hash};
 use super::shard::Shard;
 use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
-use crate::results::tables::{CellSummary, WriteError};
+use crate::results::error::WriteError;
+use crate::results::tables::CellSummary;
 pub use entries::{NotReached, PrecisionEntry, ShortWarmup, WarmupEntry};
 
 /// The manifest's name in a results folder.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::experiment::Experiment;
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 use crate::random::RunSeed;
 use crate::sim::outcome::Outcome;
 use crate::sim::{RunError, Simulation};
@@ -101,11 +101,11 @@ pub fn measured<T>(
     experiment: &Experiment,
     id: RunId,
     outcome: &Outcome,
-    ask: impl FnOnce(&Run<'_>) -> T,
+    ask: impl FnOnce(&MeasuredRun<'_>) -> T,
 ) -> T {
     let scenario = &experiment.scenario(&experiment.cells()[id.cell]);
     let latency = &outcome.latency_overall();
-    ask(&Run { scenario, outcome, latency })
+    ask(&MeasuredRun { scenario, outcome, latency })
 }
 
 /// Simulates one run, whose simulated time stands in `clock` now and then: the share that has passed, in parts of
@@ -279,7 +279,7 @@ mod tests {
     #[derive(Debug, PartialEq, thiserror::Error)]
     enum Refused {
         #[error(transparent)]
-        Run(#[from] RunFailure),
+        MeasuredRun(#[from] RunFailure),
         #[error("enough")]
         Enough,
     }

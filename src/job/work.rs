@@ -14,7 +14,7 @@ use super::runner::{RunId, RunnerEvent, measured, run_growing};
 use super::shard::Shard;
 use super::watcher::{JobProgress, Watcher};
 use crate::experiment::Experiment;
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 use crate::results::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
 
@@ -45,7 +45,7 @@ impl<'a> Filling<'a> {
     }
 
     /// Writes the rows of a run. Runs come in order.
-    pub(super) fn add(&mut self, id: RunId, run: &Run<'_>) -> Result<(), JobError> {
+    pub(super) fn add(&mut self, id: RunId, run: &MeasuredRun<'_>) -> Result<(), JobError> {
         let experiment: &'a Experiment = self.experiment;
         Ok(self.tables.add(&experiment.cells()[id.cell], id.replication, run)?)
     }

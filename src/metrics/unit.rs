@@ -50,7 +50,10 @@ impl Unit {
             let (factor, prefix) =
                 PREFIXES.into_iter().find(|(factor, _)| magnitude >= *factor).unwrap_or((1.0, ""));
             let decimals = decimals + factor.log10().round() as i32;
-            format!("{}{prefix}", trimmed(magnitude / factor, decimals.clamp(0, 9) as usize))
+            format!(
+                "{}{prefix}",
+                trimmed(format!("{:.*}", decimals.clamp(0, 9) as usize, magnitude / factor))
+            )
         };
         let sign = if value < 0.0 && number != "0" { "−" } else { "" };
         match self {
@@ -61,8 +64,15 @@ impl Unit {
     }
 }
 
-fn trimmed(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
+/// `value` with at least so many significant digits, without an exponent.
+pub fn significant(value: f64, digits: i32) -> String {
+    let magnitude = if value == 0.0 { 0 } else { libm::floor(libm::log10(value.abs())) as i32 };
+    let decimals = (digits - 1 - magnitude).max(0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A decimal without zeros at its end.
+pub fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 

@@ -1,6 +1,28 @@
-//! What can be wrong with a results folder.
+//! What can be wrong with a results folder and with the files in it.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that can't be written.
+#[derive(Debug, thiserror::Error)]
+#[error("can't write {}", path.display())]
+pub struct WriteError {
+    /// Which file.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+/// Writes the file `path`, under another name first, so that it is never seen half-written.
+///
+/// # Errors
+/// If it can't be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let draft = path.with_added_extension("tmp");
+    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    written.map_err(|source| WriteError { path: path.to_owned(), source })
+}
 
 /// Why a results folder can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +33,7 @@ pub enum ResultsError {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A file ends in the middle of a line, or before its header does.
     #[error("{}: half-written, line {line} has no end; run again with --resume", path.display())]

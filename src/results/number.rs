@@ -1,5 +1,7 @@
 //! How results write numbers.
 
+use crate::metrics::unit::{significant, trimmed};
+
 /// Significant digits of a written number: more than any measurement here has.
 const DIGITS: i32 = 9;
 
@@ -11,10 +13,7 @@ pub(super) fn number(value: f64) -> String {
         // Adding zero turns -0 into 0.
         return format!("{}", value + 0.0);
     }
-    let magnitude = libm::floor(libm::log10(value.abs())) as i32;
-    let decimals = (DIGITS - 1 - magnitude).max(0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    trimmed(significant(value, DIGITS))
 }
 
 #[cfg(test)]

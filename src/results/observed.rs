@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::ResultsError;
 use super::{Cell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
-use crate::metrics::gauge::{Gauge, Whole};
+use crate::metrics::{Metric, MetricWhole};
 use crate::stats::{Observation, Paired, Sample};
 
 /// A folder that can't be asked, because what is in it is not whole.
@@ -97,9 +97,8 @@ impl Observed {
         let runs = results.runs.iter().enumerate();
         let mut zonal: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
         for row in &results.traffic {
-            let Some(replication) = row.replication else { continue };
             if results.setup.region.zones.contains(&row.client_zone) {
-                let (connections, bytes) = zonal.entry((row.cell, replication as usize)).or_default();
+                let (connections, bytes) = zonal.entry((row.cell, row.replication)).or_default();
                 *connections += row.connections.unwrap_or(0.0);
                 *bytes += row.request_bytes.unwrap_or(0.0) + row.response_bytes.unwrap_or(0.0);
             }
@@ -110,9 +109,7 @@ impl Observed {
             .filter(|row| row.kind == "network_rtt" && row.client_zone == "all" && row.backend_zone == "all");
         Self {
             runs: runs.map(|(position, run)| ((run.cell, run.replication), position)).collect(),
-            round_trips: overall
-                .filter_map(|row| Some(((row.cell, row.replication? as usize), row.count?)))
-                .collect(),
+            round_trips: overall.filter_map(|row| Some(((row.cell, row.replication), row.count?))).collect(),
             zonal,
             results,
         }
@@ -141,11 +138,11 @@ impl Observed {
     /// Why ratios such as `metric` can't be compared from this folder, if they can't: their wholes are not in it.
     pub fn obstacle(&self, metric: usize) -> Option<String> {
         let name = &self.results.metrics[metric];
-        let file = match Gauge::of(name).whole? {
-            Whole::ZonalConnections | Whole::ZonalBytes if self.zonal.is_empty() => {
+        let file = match Metric::of(name).whole()? {
+            MetricWhole::ZonalConnections | MetricWhole::ZonalBytes if self.zonal.is_empty() => {
                 "traffic.csv and experiment.toml"
             }
-            Whole::RoundTrips if self.round_trips.is_empty() => "latency.csv",
+            MetricWhole::RoundTrips if self.round_trips.is_empty() => "latency.csv",
             _ => return None,
         };
         Some(format!(
@@ -193,14 +190,14 @@ impl Observed {
     fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {
         let values = &self.results.runs[*self.runs.get(&run)?].values;
         let value = values[metric];
-        let Some(whole) = Gauge::of(&self.results.metrics[metric]).whole else {
+        let Some(whole) = Metric::of(&self.results.metrics[metric]).whole() else {
             return value.map(Observation::Value);
         };
         let whole = match whole {
-            Whole::Connections => values[self.metric("connections").ok()?]?,
-            Whole::ZonalConnections => self.zonal.get(&run)?.0,
-            Whole::ZonalBytes => self.zonal.get(&run)?.1,
-            Whole::RoundTrips => self.round_trips.get(&run).copied()?,
+            MetricWhole::Connections => values[self.metric("connections").ok()?]?,
+            MetricWhole::ZonalConnections => self.zonal.get(&run)?.0,
+            MetricWhole::ZonalBytes => self.zonal.get(&run)?.1,
+            MetricWhole::RoundTrips => self.round_trips.get(&run).copied()?,
         };
         // No part of nothing is an observation too.
         let part = if whole == 0.0 { 0.0 } else { value? * whole };
@@ -227,10 +224,10 @@ fn series(version: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     fn observed() -> Observed {
-        Observed::of(Folder::default().results())
+        Observed::of(SampleFolder::default().results())
     }
 
     #[test]
@@ -255,7 +252,7 @@ mod tests {
 
     #[test]
     fn wholes_that_are_not_there_are_said_and_not_guessed() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         results.traffic.clear();
         let observed = Observed::of(results);
         let metric = observed.metric("cross_zone_connection_ratio").unwrap();
@@ -266,7 +263,7 @@ mod tests {
 
     #[test]
     fn cells_with_unequal_replications_are_paired_where_both_have_one() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         // The second cell is a copy of the first with two replications less, but for one value.
         let mut copies: Vec<_> = results.runs.iter().filter(|run| run.cell == 0).cloned().collect();
         copies.truncate(3);
@@ -291,7 +288,7 @@ mod tests {
 
     #[test]
     fn unfinished_and_foreign_folders_are_refused() {
-        let folder = Folder::default().write();
+        let folder = SampleFolder::default().write();
         let with = |manifest: &str| {
             std::fs::write(folder.path().join("manifest.json"), manifest).unwrap();
             Observed::read(folder.path()).map(drop).map_err(|error| error.to_string())

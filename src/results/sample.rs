@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::Results;
 
 /// What the folder is about.
-pub(crate) struct Sample {
+pub(crate) struct SampleFolder {
     pub(crate) arms: Vec<String>,
     /// The arms (by position) that have the axis, or none.
     pub(crate) swept: Vec<usize>,
@@ -28,7 +28,7 @@ pub(crate) struct Sample {
     pub(crate) zero: Option<&'static str>,
 }
 
-impl Default for Sample {
+impl Default for SampleFolder {
     fn default() -> Self {
         Self {
             arms: ["disabled", "stay", "spill"].map(str::to_owned).to_vec(),
@@ -78,7 +78,7 @@ fn noise(seed: usize) -> f64 {
     1.0 + 0.06 * (((mixed ^ (mixed >> 29)) >> 40) as f64 / (1u64 << 24) as f64 - 0.5)
 }
 
-impl Sample {
+impl SampleFolder {
     /// One arm, one cell, one replication.
     pub(crate) fn one_cell() -> Self {
         Self { arms: vec!["base".to_owned()], swept: Vec::new(), replications: 1, ..Self::default() }

@@ -5,22 +5,33 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use super::error::ResultsError;
+use crate::metrics::tables::{FileRow, ReadFields};
 
 /// A CSV file whose records are still to be read.
-pub struct Table {
+pub struct CsvTable {
     path: PathBuf,
     header: Vec<String>,
     reader: csv::Reader<Cursor<Vec<u8>>>,
 }
 
 /// One record of a table.
-pub struct Row<'a> {
+pub struct CsvRow<'a> {
     path: &'a Path,
     header: &'a [String],
     record: &'a csv::StringRecord,
 }
 
-impl Table {
+/// Reads every row of the file of `R` in the folder `dir`.
+pub fn rows<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
+    CsvTable::open(&dir.join(R::FILE.name))?.read(|row| R::read(row))
+}
+
+/// The same, of a file that may be left out of a folder to save space: then it has no rows, and its charts are not drawn.
+pub fn rows_if_there<R: FileRow>(dir: &Path) -> Result<Vec<R>, ResultsError> {
+    if dir.join(R::FILE.name).exists() { rows(dir) } else { Ok(Vec::new()) }
+}
+
+impl CsvTable {
     /// Opens the file `path` and reads its header.
     pub fn open(path: &Path) -> Result<Self, ResultsError> {
         let open = |source| ResultsError::Open { path: path.to_owned(), source };
@@ -48,31 +59,30 @@ impl Table {
     /// Makes something of every record, in file order. Only one record at a time is held: a timeline is long.
     pub fn read<T>(
         mut self,
-        mut make: impl FnMut(&Row<'_>) -> Result<T, ResultsError>,
+        mut make: impl FnMut(&CsvRow<'_>) -> Result<T, ResultsError>,
     ) -> Result<Vec<T>, ResultsError> {
         let mut record = csv::StringRecord::new();
         let mut made = Vec::new();
         while self.reader.read_record(&mut record).map_err(|error| record_error(&self.path, &error))? {
-            made.push(make(&Row { path: &self.path, header: &self.header, record: &record })?);
+            made.push(make(&CsvRow { path: &self.path, header: &self.header, record: &record })?);
         }
         Ok(made)
     }
 }
 
-impl Row<'_> {
-    /// The field in column `name` as it stands.
-    pub fn text(&self, name: &str) -> Result<&str, ResultsError> {
+impl ReadFields for CsvRow<'_> {
+    type Error = ResultsError;
+
+    fn text(&self, name: &str) -> Result<&str, ResultsError> {
         Ok(&self.record[column(self.path, self.header, name)?])
     }
 
-    /// The whole number in column `name`.
-    pub fn index(&self, name: &str) -> Result<usize, ResultsError> {
+    fn index(&self, name: &str) -> Result<usize, ResultsError> {
         let text = self.text(name)?;
         text.parse().map_err(|_| self.error(name, "a whole number", text))
     }
 
-    /// The number in column `name`, or nothing where the field is empty.
-    pub fn number(&self, name: &str) -> Result<Option<f64>, ResultsError> {
+    fn number(&self, name: &str) -> Result<Option<f64>, ResultsError> {
         let text = self.text(name)?;
         if text.is_empty() {
             return Ok(None);
@@ -80,7 +90,9 @@ impl Row<'_> {
         let number = text.parse().ok().filter(|number: &f64| number.is_finite());
         number.map(Some).ok_or_else(|| self.error(name, "a finite number or nothing", text))
     }
+}
 
+impl CsvRow<'_> {
     fn error(&self, column: &str, expected: &'static str, found: &str) -> ResultsError {
         ResultsError::Field {
             path: self.path.to_owned(),

@@ -1,34 +1,34 @@
 //! The CSV files of a results folder.
 //!
-//! Each table is a list of columns, so that header and values can't part. Runs come in order: cell by cell, and
-//! replication by replication. What belongs to a whole cell is written when its last run has come.
+//! Header and values of each come from its table of columns. Runs come in order: cell by cell, and replication by
+//! replication. What belongs to a whole cell is written when its last run has come.
 
 mod csv_file;
-mod run_tables;
-mod summary;
-mod timeline;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::steadiness::Steadiness;
+use super::error::WriteError;
+use super::steadiness::{Doubt, Steadiness};
 use crate::experiment::{Cell, Experiment};
-use crate::metrics::{METRICS, Run};
+use crate::metrics::tables::{
+    BackendRow, DecisionRow, Field, FileRow, LatencyRow, MeanTimeline, MetricSummary, Observations,
+    ResultsFile, RunRow, SummaryRow, TimelineRow, TrafficRow,
+};
+use crate::metrics::{METRICS, MeasuredRun};
 use crate::sim::scenario::Scenario;
-use csv_file::{CsvFile, Field};
-use run_tables::RunTables;
-pub use summary::{CellSummary, MetricSummary};
-use summary::{Observations, SUMMARY_COLUMNS};
-use timeline::{MeanTimeline, TIMELINE_COLUMNS};
+use csv_file::CsvFile;
 
-/// A results file that can't be written.
-#[derive(Debug, thiserror::Error)]
-#[error("can't write {}", path.display())]
-pub struct WriteError {
-    /// Which file.
-    pub path: PathBuf,
-    /// Why.
-    pub source: io::Error,
+/// A cell's metrics over its replications.
+#[derive(Clone, Debug)]
+pub struct CellSummary {
+    /// The cell's number.
+    pub cell: usize,
+    /// How many replications it has.
+    pub replications: usize,
+    /// The beginning that its runs still show, if they do.
+    pub doubt: Option<Doubt>,
+    /// Every metric, in the order of [`METRICS`].
+    pub metrics: Vec<MetricSummary>,
 }
 
 /// Writes the CSV files of one results folder.
@@ -36,7 +36,10 @@ pub struct WriteError {
 pub struct Tables<'a> {
     experiment: &'a Experiment,
     runs: CsvFile,
-    by_run: RunTables,
+    traffic: CsvFile,
+    latency: CsvFile,
+    backends: CsvFile,
+    decisions: CsvFile,
     summary: CsvFile,
     timeline: CsvFile,
     current: Option<CurrentCell<'a>>,
@@ -59,20 +62,24 @@ impl<'a> Tables<'a> {
     /// # Errors
     /// If a file can't be created.
     pub fn create(folder: &Path, experiment: &'a Experiment) -> Result<Self, WriteError> {
-        let file = |name: &str, by_run: bool, columns: &[&str]| {
+        let file = |name: &str, columns: Vec<&str>| {
             let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
-            let replication = by_run.then_some("replication");
-            let prefix = ["cell", "arm"].into_iter().chain(axes).chain(replication);
-            CsvFile::create(folder.join(name), prefix.chain(columns.iter().copied()))
+            CsvFile::create(folder.join(name), ["cell", "arm"].into_iter().chain(axes).chain(columns))
         };
-        let run_columns: Vec<&str> =
-            ["seed"].into_iter().chain(METRICS.iter().map(|metric| metric.name)).collect();
+        let names = |file: ResultsFile| file.columns.iter().map(|column| column.name);
+        let by_cell = |table: ResultsFile| file(table.name, names(table).collect());
+        let by_run =
+            |table: ResultsFile| file(table.name, ["replication"].into_iter().chain(names(table)).collect());
+        let metrics = METRICS.iter().map(|metric| metric.name);
         Ok(Self {
             experiment,
-            runs: file("runs.csv", true, &run_columns)?,
-            by_run: RunTables::create(|name, columns| file(name, true, columns))?,
-            summary: file("summary.csv", false, &SUMMARY_COLUMNS)?,
-            timeline: file("timeline.csv", false, &TIMELINE_COLUMNS)?,
+            runs: file("runs.csv", ["replication", "seed"].into_iter().chain(metrics).collect())?,
+            traffic: by_run(TrafficRow::FILE)?,
+            latency: by_run(LatencyRow::FILE)?,
+            backends: by_run(BackendRow::FILE)?,
+            decisions: by_run(DecisionRow::FILE)?,
+            summary: by_cell(SummaryRow::FILE)?,
+            timeline: by_cell(TimelineRow::FILE)?,
             current: None,
             summaries: Vec::new(),
         })
@@ -82,7 +89,7 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn add(&mut self, cell: &'a Cell, replication: u32, run: &Run<'_>) -> Result<(), WriteError> {
+    pub fn add(&mut self, cell: &'a Cell, replication: u32, run: &MeasuredRun<'_>) -> Result<(), WriteError> {
         if self.current.as_ref().is_none_or(|current| current.cell.index != cell.index) {
             self.end_cell()?;
             self.current = Some(CurrentCell {
@@ -103,7 +110,10 @@ impl<'a> Tables<'a> {
         let values = METRICS.iter().map(|metric| Field::Number(metric.value(run)));
         let seed = Field::Count(self.experiment.seed());
         self.runs.write(prefix.iter().cloned().chain([seed]).chain(values))?;
-        self.by_run.add(run, &prefix)
+        add_rows::<TrafficRow>(&mut self.traffic, run, &prefix)?;
+        add_rows::<LatencyRow>(&mut self.latency, run, &prefix)?;
+        add_rows::<BackendRow>(&mut self.backends, run, &prefix)?;
+        add_rows::<DecisionRow>(&mut self.decisions, run, &prefix)
     }
 
     /// Writes what is left, and gives each cell's summary.
@@ -112,10 +122,10 @@ impl<'a> Tables<'a> {
     /// If a file can't be written.
     pub fn finish(mut self) -> Result<Vec<CellSummary>, WriteError> {
         self.end_cell()?;
-        for file in [&mut self.runs, &mut self.summary, &mut self.timeline] {
+        let Self { runs, traffic, latency, backends, decisions, summary, timeline, .. } = &mut self;
+        for file in [runs, traffic, latency, backends, decisions, summary, timeline] {
             file.finish()?;
         }
-        self.by_run.finish()?;
         Ok(self.summaries)
     }
 
@@ -123,16 +133,26 @@ impl<'a> Tables<'a> {
         let Some(ended) = self.current.take() else { return Ok(()) };
         let prefix = cell_prefix(ended.cell);
         let doubt = ended.steadiness.doubt(self.experiment.cells().len());
-        let summary = ended.observations.summarize(ended.cell.index, doubt);
-        for metric in &summary.metrics {
-            self.summary.write(prefix.iter().cloned().chain(summary::fields(metric)))?;
+        let metrics = ended.observations.summarize();
+        for metric in &metrics {
+            self.summary.write(prefix.iter().cloned().chain(metric.fields()))?;
         }
         for row in ended.timeline.rows(&ended.scenario) {
             self.timeline.write(prefix.iter().cloned().chain(row))?;
         }
-        self.summaries.push(summary);
+        let replications = ended.observations.count();
+        self.summaries.push(CellSummary { cell: ended.cell.index, replications, doubt, metrics });
         Ok(())
     }
+}
+
+/// Adds the rows of one run, each beginning with `prefix`.
+fn add_rows<R: RunRow>(
+    file: &mut CsvFile,
+    run: &MeasuredRun<'_>,
+    prefix: &[Field<'_>],
+) -> Result<(), WriteError> {
+    R::of(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))
 }
 
 /// The fields that begin every row of `cell`.

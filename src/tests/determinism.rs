@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{experiment, outcomes};
 use crate::experiment::Experiment;
 use crate::job::runner::{RunId, run_every};
-use crate::metrics::Run;
+use crate::metrics::MeasuredRun;
 use crate::results::tables::Tables;
 use crate::sim::outcome::Outcome;
 
@@ -48,7 +48,7 @@ fn written(experiment: &Experiment, runs: &BTreeMap<RunId, Outcome>) -> Vec<(Str
     for (run, outcome) in runs {
         let cell = &experiment.cells()[run.cell];
         let (scenario, latency) = (experiment.scenario(cell), outcome.latency_overall());
-        let found = Run { scenario: &scenario, outcome, latency: &latency };
+        let found = MeasuredRun { scenario: &scenario, outcome, latency: &latency };
         tables.add(cell, run.replication, &found).unwrap();
     }
     tables.finish().unwrap();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{experiment, outcome};
 use crate::job::runner::{RunId, run_one};
-use crate::metrics::{Metric, Run};
+use crate::metrics::{MeasuredRun, Metric};
 use crate::sim::outcome::{FailureCause, Outcome};
 
 /// A world of two zones with round trips that may be longer than every timeout, and backends that fail all the time.
@@ -94,7 +94,7 @@ fn metric(text: &str, name: &str) -> f64 {
     let scenario = experiment.scenario(&experiment.cells()[0]);
     let outcome: Outcome = outcome(text);
     let latency = outcome.latency_overall();
-    let run = Run { scenario: &scenario, outcome: &outcome, latency: &latency };
+    let run = MeasuredRun { scenario: &scenario, outcome: &outcome, latency: &latency };
     Metric::find(name).unwrap().value(&run).unwrap()
 }
 

@@ -3,7 +3,7 @@
 
 use super::outcomes;
 use crate::experiment::{Experiment, Overrides, QUICKSTART, Source};
-use crate::metrics::{METRICS, Run};
+use crate::metrics::{METRICS, MeasuredRun};
 
 #[test]
 fn quickstart_in_one_replication() {
@@ -14,7 +14,7 @@ fn quickstart_in_one_replication() {
     for (cell, outcomes) in experiment.cells().iter().zip(outcomes(&experiment)) {
         let scenario = experiment.scenario(cell);
         let latency = outcomes[0].latency_overall();
-        let run = Run { scenario: &scenario, outcome: &outcomes[0], latency: &latency };
+        let run = MeasuredRun { scenario: &scenario, outcome: &outcomes[0], latency: &latency };
         table += &format!("{}\n", experiment.describe(cell));
         for metric in METRICS {
             let value = metric.value(&run).map_or("-".to_owned(), |value| format!("{value:.6}"));

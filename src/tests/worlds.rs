@@ -3,7 +3,7 @@
 use super::outcomes;
 use crate::ids::{ClientId, Id, ZoneId};
 use crate::lb::policy::PlacementOutcome;
-use crate::metrics::{METRICS, Run};
+use crate::metrics::{METRICS, MeasuredRun};
 
 /// Three backends in each of two zones, 20 connections a second in each, with `tables` added.
 fn world(tables: &str) -> String {
@@ -32,7 +32,7 @@ fn summary(tables: &str) -> String {
     let outcome = &outcomes(&experiment)[0][0];
     let scenario = experiment.scenario(&experiment.cells()[0]);
     let latency = outcome.latency_overall();
-    let run = Run { scenario: &scenario, outcome, latency: &latency };
+    let run = MeasuredRun { scenario: &scenario, outcome, latency: &latency };
     let shown = ["failure_ratio", "request_p99_ms", "cross_zone_connection_ratio", "peak_utilization"];
     METRICS
         .iter()

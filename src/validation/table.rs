@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::Finding;
+use crate::metrics::unit::significant;
 
 const HEAD: &str = "\
 # Theory against simulation
@@ -42,9 +43,7 @@ pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let magnitude = libm::floor(libm::log10(value.abs())) as i32;
-    let decimals = (4 - magnitude).max(0) as usize;
-    format!("{value:.decimals$}")
+    significant(value, 5)
 }
 
 #[cfg(test)]

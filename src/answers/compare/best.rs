@@ -1,7 +1,7 @@
 //! The best cell of a metric, and those that the replications do not tell apart from it.
 
-use super::{FAMILY_ERROR, Policy};
-use crate::metrics::gauge::{Gauge, Good};
+use super::{ComparedPolicy, FAMILY_ERROR};
+use crate::metrics::Good;
 use crate::results::observed::Observed;
 use crate::stats::holm;
 
@@ -17,8 +17,8 @@ pub struct Best {
 }
 
 /// The best of every block of `policies`; none if no direction is good.
-pub(super) fn best(observed: &Observed, policies: &[Policy], metric: usize, gauge: Gauge) -> Vec<Best> {
-    if gauge.good == Good::Neither {
+pub(super) fn best(observed: &Observed, policies: &[ComparedPolicy], metric: usize, good: Good) -> Vec<Best> {
+    if good == Good::Neither {
         return Vec::new();
     }
     let mut baselines: Vec<usize> = policies.iter().map(|policy| policy.baseline).collect();
@@ -35,7 +35,7 @@ pub(super) fn best(observed: &Observed, policies: &[Policy], metric: usize, gaug
 /// The policy with the lowest estimate among those in `block`, and its rivals. The first of equals wins.
 fn best_of(
     observed: &Observed,
-    policies: &[Policy],
+    policies: &[ComparedPolicy],
     block: &[usize],
     metric: usize,
 ) -> Option<(usize, Vec<usize>)> {

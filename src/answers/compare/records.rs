@@ -1,10 +1,10 @@
 //! A comparison as records: one for each metric and cell.
 
-use super::{Comparison, MetricRows, Verdict};
+use super::{Comparison, ComparisonVerdict, MetricRows};
 use crate::results::observed::Observed;
 use crate::results::record::Record;
 
-impl Verdict {
+impl ComparisonVerdict {
     /// Its name in records.
     pub fn name(self) -> &'static str {
         match self {
@@ -55,10 +55,10 @@ fn record(
     let is_baseline = position == policy.baseline;
     let verdict = match row.verdict {
         // The baseline's equals are not the baseline.
-        Verdict::Baseline if !is_baseline => Verdict::Identical,
+        ComparisonVerdict::Baseline if !is_baseline => ComparisonVerdict::Identical,
         verdict => verdict,
     };
-    let identical = verdict == Verdict::Identical;
+    let identical = verdict == ComparisonVerdict::Identical;
     record.put("difference", effect.map(|effect| effect.difference).or(identical.then_some(0.0)));
     record.put_ends("ci", effect.map(|effect| effect.ends));
     record.put_ends("corrected_ci", effect.map(|effect| effect.corrected_ends));

@@ -1,11 +1,11 @@
 //! Comparisons of made-up folders, of which the answer is known.
 
 use super::*;
-use crate::results::sample::Sample;
+use crate::results::sample::SampleFolder;
 use crate::results::{Cell, Results};
 
 fn asked(results: Results, baseline: Option<&str>, metrics: &[&str]) -> Comparison {
-    let request = Request {
+    let request = CompareRequest {
         baseline: baseline.map(str::to_owned),
         metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
     };
@@ -39,7 +39,7 @@ fn copied(mut results: Results, from: usize, to: usize) -> Results {
 #[test]
 fn a_known_difference_has_its_sign_size_and_verdict() {
     // Ten of disabled, and 2 more with a little noise in stay.
-    let results = Sample::no_axis().results();
+    let results = SampleFolder::no_axis().results();
     let results =
         with(results, "connect_p99_ms", |cell| cell.arm == 0, |replication, _| 10.0 + replication as f64);
     let results = with(
@@ -51,19 +51,19 @@ fn a_known_difference_has_its_sign_size_and_verdict() {
     let found = asked(results, None, &["connect_p99_ms"]);
     let row = &found.metrics[0].rows[1];
     let effect = row.effect.as_ref().unwrap();
-    assert_eq!((row.n, row.verdict), (5, Verdict::Worse));
+    assert_eq!((row.n, row.verdict), (5, ComparisonVerdict::Worse));
     assert!((effect.difference - 2.0).abs() < 1e-12);
     assert!(effect.ends.0 < 2.0 && effect.ends.1 > 2.0 && effect.ends.0 > 1.8);
     assert!(effect.corrected_ends.0 <= effect.ends.0 && effect.corrected_p >= effect.p);
     // Variances 2.5 and 2.5 + 0.00625 and a little covariance, over 0.00625: hundreds of times.
     assert!(effect.variance_ratio.unwrap() > 500.0);
     assert!(effect.bootstrap_ends.is_some(), "five replications are few");
-    assert_eq!(found.metrics[0].rows[0].verdict, Verdict::Baseline);
+    assert_eq!(found.metrics[0].rows[0].verdict, ComparisonVerdict::Baseline);
 }
 
 #[test]
 fn identical_cells_are_one_policy_and_equal_values_are_identical() {
-    let results = copied(copied(Sample::default().results(), 8, 9), 8, 10);
+    let results = copied(copied(SampleFolder::default().results(), 8, 9), 8, 10);
     let results = copied(results, 0, 1);
     let found = asked(results, None, &["failure_ratio"]);
     let policy = found.policies.iter().find(|policy| policy.cells.contains(&8)).unwrap();
@@ -72,25 +72,25 @@ fn identical_cells_are_one_policy_and_equal_values_are_identical() {
     assert_eq!(found.policies.len(), 10);
     assert_eq!(found.tests, 9);
     let again = asked(
-        Sample { zero: Some("failed_refused"), ..Sample::default() }.results(),
+        SampleFolder { zero: Some("failed_refused"), ..SampleFolder::default() }.results(),
         None,
         &["failed_refused"],
     );
-    assert!(again.metrics[0].rows[1..].iter().all(|row| row.verdict == Verdict::Identical));
+    assert!(again.metrics[0].rows[1..].iter().all(|row| row.verdict == ComparisonVerdict::Identical));
     assert_eq!(again.tests, 0);
 }
 
 #[test]
 fn missing_values_are_missing_and_not_zero() {
-    let results = Sample { missing: Some("connect_p99_ms"), ..Sample::no_axis() }.results();
+    let results = SampleFolder { missing: Some("connect_p99_ms"), ..SampleFolder::no_axis() }.results();
     let found = asked(results, None, &["connect_p99_ms"]);
     let row = &found.metrics[0].rows[1];
-    assert_eq!((row.n, row.value, row.verdict), (0, None, Verdict::Missing));
+    assert_eq!((row.n, row.value, row.verdict), (0, None, ComparisonVerdict::Missing));
 }
 
 #[test]
 fn cells_meet_the_baseline_with_the_same_shared_values() {
-    let results = Sample::five_hundred_cells().results();
+    let results = SampleFolder::five_hundred_cells().results();
     let counterparts = Baseline::find(&results, None).unwrap().counterparts(&results);
     for (cell, counterpart) in results.cells.iter().zip(&counterparts) {
         let base = &results.cells[counterpart.unwrap()];
@@ -100,7 +100,7 @@ fn cells_meet_the_baseline_with_the_same_shared_values() {
 
 #[test]
 fn an_arm_with_an_axis_of_its_own_is_a_baseline_by_one_of_its_cells() {
-    let results = Sample::default().results();
+    let results = SampleFolder::default().results();
     let first = Baseline::find(&results, Some("spill")).unwrap().counterparts(&results);
     assert!(first.iter().all(|counterpart| *counterpart == Some(2)));
     let half = Baseline::find(&results, Some("spill,spillover_ratio=0.50")).unwrap().counterparts(&results);
@@ -118,8 +118,12 @@ fn an_arm_with_an_axis_of_its_own_is_a_baseline_by_one_of_its_cells() {
 
 #[test]
 fn the_best_names_those_that_may_be_as_good() {
-    let results =
-        with(Sample::no_axis().results(), "connect_p99_ms", |_| true, |replication, _| replication as f64);
+    let results = with(
+        SampleFolder::no_axis().results(),
+        "connect_p99_ms",
+        |_| true,
+        |replication, _| replication as f64,
+    );
     let worse = |replication: usize, value: f64| value + 1.0 + 0.01 * replication as f64;
     let near = |replication: usize, value: f64| value + [0.1, -0.09, 0.1, -0.1, 0.0][replication];
     let results = with(results, "connect_p99_ms", |cell| cell.arm == 1, worse);
@@ -129,13 +133,13 @@ fn the_best_names_those_that_may_be_as_good() {
     assert_eq!((best.policy, best.rivals.as_slice()), (0, &[2][..]));
     assert!(found.metrics[1].best.is_empty(), "more connections are neither good nor bad");
     let effect = found.metrics[0].rows[2].effect.as_ref().unwrap();
-    assert_eq!(found.metrics[0].rows[2].verdict, Verdict::NotShown);
+    assert_eq!(found.metrics[0].rows[2].verdict, ComparisonVerdict::NotShown);
     assert!(effect.more_replications.unwrap() > 100, "a difference of 0.002 in noise of 0.1 takes many");
 }
 
 #[test]
 fn one_replication_is_not_enough() {
-    let observed = Observed::of(Sample { replications: 1, ..Sample::default() }.results());
-    let error = compare(&observed, &Request::default()).unwrap_err().to_string();
+    let observed = Observed::of(SampleFolder { replications: 1, ..SampleFolder::default() }.results());
+    let error = compare(&observed, &CompareRequest::default()).unwrap_err().to_string();
     assert!(error.contains("--replications"), "{error}");
 }

@@ -1,10 +1,11 @@
 //! Shares of connections and multiples of load in one state of health, and their mean over states.
 
-use super::{Pool, State};
+use super::{State, ZonePool};
 use crate::ids::{SetId, ZoneId};
 use crate::lb::backend::Role;
 use crate::lb::policy::{Placement, PlacementOutcome};
 use crate::lb::roster::Roster;
+use crate::metrics::Metric;
 use crate::sim::scenario::ClientGroup;
 
 /// What follows from a state of health. Shares are of connections, from 0 to 1.
@@ -24,9 +25,19 @@ pub struct Shares {
     pub loads: Vec<Option<f64>>,
 }
 
+impl Shares {
+    /// The metrics of a run that say the same, each with what is expected of it.
+    pub fn as_metrics(&self) -> [(&'static Metric, Option<f64>); 3] {
+        const CROSS_ZONE: &Metric = Metric::named("cross_zone_connection_ratio");
+        const SPILLED: &Metric = Metric::named("spilled_connection_ratio");
+        const UNHEALTHY: &Metric = Metric::named("unhealthy_connection_ratio");
+        [(CROSS_ZONE, self.cross_zone), (SPILLED, Some(self.spilled)), (UNHEALTHY, Some(self.unhealthy))]
+    }
+}
+
 /// Sums over client groups.
 pub(super) struct Sum<'a> {
-    pools: &'a [Pool],
+    pools: &'a [ZonePool],
     healthy: &'a [usize],
     connections: f64,
     zonal: f64,
@@ -41,7 +52,7 @@ pub(super) struct Sum<'a> {
 }
 
 impl<'a> Sum<'a> {
-    pub(super) fn new(pools: &'a [Pool], healthy: &'a [usize]) -> Self {
+    pub(super) fn new(pools: &'a [ZonePool], healthy: &'a [usize]) -> Self {
         Self {
             pools,
             healthy,
@@ -110,7 +121,7 @@ impl<'a> Sum<'a> {
     fn counts(&self, roster: &Roster, set: SetId) -> Vec<(usize, usize)> {
         let mut counts = vec![(0, 0); self.pools.len()];
         for member in roster.members(set).map(|id| roster.member(id)) {
-            let of_pool = |pool: &Pool| pool.zone == member.zone && pool.role == member.role;
+            let of_pool = |pool: &ZonePool| pool.zone == member.zone && pool.role == member.role;
             let index = self.pools.iter().position(of_pool).expect("every backend is of a pool");
             let (healthy, unhealthy) = &mut counts[index];
             *(if member.healthy { healthy } else { unhealthy }) += 1;

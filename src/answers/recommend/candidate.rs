@@ -1,13 +1,13 @@
 //! One candidate: its objective, and how it stands to each constraint.
 
-use super::{Constraint, Standing};
+use super::{Constraint, ConstraintStanding};
 use crate::answers::compare::draws;
 use crate::results::observed::Observed;
 use crate::stats::Paired;
 
 /// Cells that are the same, as a candidate.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct RankedCandidate {
     /// The positions of its cells in the results; at least one.
     pub cells: Vec<usize>,
     /// The estimate of the objective.
@@ -26,7 +26,7 @@ pub struct Check {
     /// One-sided bounds, each at the corrected confidence.
     pub ends: Option<(f64, f64)>,
     /// What they say.
-    pub standing: Standing,
+    pub standing: ConstraintStanding,
     /// How many more replications would decide with 80 % probability, if it is undecided and the estimate is right.
     pub more_replications: Option<u64>,
 }
@@ -42,7 +42,7 @@ pub struct Rank {
     pub told_apart: bool,
 }
 
-impl Candidate {
+impl RankedCandidate {
     /// The candidate `cells`, each of whose bounds misses with probability `error`.
     pub(super) fn new(
         observed: &Observed,
@@ -67,17 +67,17 @@ impl Candidate {
 
     /// Whether it keeps to every constraint with confidence.
     pub fn is_feasible(&self) -> bool {
-        self.checks.iter().all(|check| check.standing == Standing::Kept)
+        self.checks.iter().all(|check| check.standing == ConstraintStanding::Kept)
     }
 
     /// Whether it breaks some constraint with confidence.
     pub fn is_infeasible(&self) -> bool {
-        self.checks.iter().any(|check| check.standing == Standing::Broken)
+        self.checks.iter().any(|check| check.standing == ConstraintStanding::Broken)
     }
 
     /// How many more replications would decide all that is undecided. Absent if nothing is, or if no number would.
     pub fn more_replications(&self) -> Option<u64> {
-        let undecided = || self.checks.iter().filter(|check| check.standing == Standing::Undecided);
+        let undecided = || self.checks.iter().filter(|check| check.standing == ConstraintStanding::Undecided);
         let all = undecided().all(|check| check.more_replications.is_some());
         if all { undecided().filter_map(|check| check.more_replications).max() } else { None }
     }
@@ -86,7 +86,8 @@ impl Candidate {
 /// How a cell with this `sample` stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from
 /// the stream called `stream`.
 pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
-    let missing = Check { value: None, ends: None, standing: Standing::Missing, more_replications: None };
+    let missing =
+        Check { value: None, ends: None, standing: ConstraintStanding::Missing, more_replications: None };
     let Some(test) = sample.test() else { return missing };
     let estimate = test.difference;
     // A two-sided interval with twice the error has one-sided bounds with the error.
@@ -108,8 +109,8 @@ pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream
         None => estimate.replications_to_reach(constraint.limit, 2.0 * error),
     };
     let more_replications = match standing {
-        Standing::Undecided => needed().map(|needed| needed.saturating_sub(estimate.n).max(1)),
-        Standing::Kept | Standing::Broken | Standing::Missing => None,
+        ConstraintStanding::Undecided => needed().map(|needed| needed.saturating_sub(estimate.n).max(1)),
+        ConstraintStanding::Kept | ConstraintStanding::Broken | ConstraintStanding::Missing => None,
     };
     Check { value: Some(estimate.value), ends: Some(ends), standing, more_replications }
 }
@@ -127,9 +128,9 @@ mod tests {
         };
         // The rule of three: none of 1000 is 0.3 % at most, and 3000 tries take 20 more replications.
         let few = of(100.0, "failure_ratio<=0.1%");
-        assert_eq!((few.standing, few.more_replications), (Standing::Undecided, Some(20)));
+        assert_eq!((few.standing, few.more_replications), (ConstraintStanding::Undecided, Some(20)));
         assert!((few.ends.unwrap().1 - 0.003).abs() < 1e-4);
-        assert_eq!(of(1000.0, "failure_ratio<=0.1%").standing, Standing::Kept);
+        assert_eq!(of(1000.0, "failure_ratio<=0.1%").standing, ConstraintStanding::Kept);
         // No number of tries shows that something never happens.
         assert_eq!(of(1000.0, "failure_ratio<=0").more_replications, None);
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
 
 /// A bound on a metric.
@@ -19,7 +19,7 @@ pub struct Constraint {
 
 /// How a cell stands to a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ConstraintStanding {
     /// It keeps to it, with confidence.
     Kept,
     /// It breaks it, with confidence.
@@ -30,18 +30,30 @@ pub enum Standing {
     Missing,
 }
 
+impl ConstraintStanding {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Broken => "broken",
+            Self::Undecided => "undecided",
+            Self::Missing => "missing",
+        }
+    }
+}
+
 impl Constraint {
     /// How an interval from `low` to `high` stands to it.
-    pub(super) fn standing(&self, (low, high): (f64, f64)) -> Standing {
+    pub(super) fn standing(&self, (low, high): (f64, f64)) -> ConstraintStanding {
         // Turned over, a least is a most.
         let (low, high, limit) =
             if self.at_most { (low, high, self.limit) } else { (-high, -low, -self.limit) };
         if high <= limit {
-            Standing::Kept
+            ConstraintStanding::Kept
         } else if low > limit {
-            Standing::Broken
+            ConstraintStanding::Broken
         } else {
-            Standing::Undecided
+            ConstraintStanding::Undecided
         }
     }
 }
@@ -67,7 +79,7 @@ impl FromStr for Constraint {
 
 impl fmt::Display for Constraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = Gauge::of(&self.metric).unit.text(self.limit);
+        let limit = Metric::of(&self.metric).format.text(self.limit);
         write!(f, "{} {} {limit}", self.metric, if self.at_most { "<=" } else { ">=" })
     }
 }
@@ -92,9 +104,15 @@ mod tests {
     fn a_bound_within_the_limit_is_kept_and_equality_counts() {
         let most: Constraint = "x<=2".parse().unwrap();
         let standings = [(1.0, 2.0), (1.0, 2.1), (2.1, 3.0)].map(|ends| most.standing(ends));
-        assert_eq!(standings, [Standing::Kept, Standing::Undecided, Standing::Broken]);
+        assert_eq!(
+            standings,
+            [ConstraintStanding::Kept, ConstraintStanding::Undecided, ConstraintStanding::Broken]
+        );
         let least: Constraint = "x>=2".parse().unwrap();
         let standings = [(2.0, 3.0), (1.9, 3.0), (1.0, 1.9)].map(|ends| least.standing(ends));
-        assert_eq!(standings, [Standing::Kept, Standing::Undecided, Standing::Broken]);
+        assert_eq!(
+            standings,
+            [ConstraintStanding::Kept, ConstraintStanding::Undecided, ConstraintStanding::Broken]
+        );
     }
 }

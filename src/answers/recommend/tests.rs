@@ -1,12 +1,13 @@
 //! Recommendations from made-up folders, of which the answer is known.
 
 use super::*;
-use crate::results::sample::Sample;
+use crate::results::sample::SampleFolder;
 
 /// Cost and failures of each arm, with deviations of about 0.1 of the last digit over ten replications.
 fn observed(cells: &[(f64, f64)]) -> Observed {
     let arms = (0..cells.len()).map(|arm| format!("arm-{arm}")).collect();
-    let mut results = Sample { arms, swept: Vec::new(), replications: 10, ..Sample::default() }.results();
+    let mut results =
+        SampleFolder { arms, swept: Vec::new(), replications: 10, ..SampleFolder::default() }.results();
     let column = |name: &str| results.metrics.iter().position(|metric| metric == name).unwrap();
     let (cost, p99) = (column("cross_zone_usd_per_month"), column("request_p99_ms"));
     for run in &mut results.runs {
@@ -18,7 +19,7 @@ fn observed(cells: &[(f64, f64)]) -> Observed {
 }
 
 fn sought(observed: &Observed, constraints: &[&str]) -> Section {
-    let request = Request {
+    let request = RecommendRequest {
         objective: "cross_zone_usd_per_month".to_owned(),
         maximize: false,
         constraints: constraints.iter().map(|text| text.parse().unwrap()).collect(),
@@ -40,7 +41,12 @@ fn the_cheapest_that_keeps_to_the_limit_with_confidence() {
     let standing = |index: usize| section.candidates[index].checks[0].standing;
     assert_eq!(
         [0, 1, 2, 3].map(standing),
-        [Standing::Broken, Standing::Undecided, Standing::Kept, Standing::Kept]
+        [
+            ConstraintStanding::Broken,
+            ConstraintStanding::Undecided,
+            ConstraintStanding::Kept,
+            ConstraintStanding::Kept
+        ]
     );
     let more = section.candidates[1].more_replications().unwrap();
     assert!((100..1000).contains(&more), "0.05 in noise of 0.18 takes some 150: {more}");
@@ -62,13 +68,13 @@ fn no_feasible_cell_gives_none() {
     let section = sought(&observed, &["request_p99_ms<=1", "request_p99_ms>=0"]);
     assert_eq!(section.recommended, None);
     assert_eq!(section.binding, [0]);
-    assert!(section.candidates.iter().all(Candidate::is_infeasible));
+    assert!(section.candidates.iter().all(RankedCandidate::is_infeasible));
 }
 
 #[test]
 fn shared_axes_are_circumstances_and_not_choices() {
-    let observed = Observed::of(Sample::five_hundred_cells().results());
-    let request = Request {
+    let observed = Observed::of(SampleFolder::five_hundred_cells().results());
+    let request = RecommendRequest {
         objective: "cross_zone_usd_per_month".to_owned(),
         maximize: false,
         constraints: Vec::new(),
@@ -76,6 +82,6 @@ fn shared_axes_are_circumstances_and_not_choices() {
     let sections = recommend(&observed, &request).unwrap();
     assert_eq!(sections.len(), 40);
     assert_eq!(sections[1].values, [("rate".to_owned(), "50".to_owned())]);
-    let one_arm = Sample { arms: vec!["base".to_owned()], swept: vec![0], ..Sample::default() };
+    let one_arm = SampleFolder { arms: vec!["base".to_owned()], swept: vec![0], ..SampleFolder::default() };
     assert_eq!(recommend(&Observed::of(one_arm.results()), &request).unwrap().len(), 1);
 }

@@ -2,15 +2,13 @@
 
 use crate::cli::table::Table;
 use crate::experiment::{Cell, Experiment};
-use crate::metrics::gauge::{Gauge, HEADLINES};
+use crate::metrics::Metric;
+use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
 use crate::stats::Interval;
 
 /// The most rows shown; `summary.csv` has all.
 const ROWS_SHOWN: usize = 40;
-/// What the headline metrics are called here, in their order.
-const TITLES: [&str; HEADLINES.len()] =
-    ["failures", "cross-zone", "USD a month", "request p99 ms", "hottest zone"];
 
 /// Consecutive cells of an arm with the same headlines.
 struct Row<'a> {
@@ -27,10 +25,11 @@ pub(super) fn render(experiment: &Experiment, summaries: &[CellSummary]) -> Stri
             None => rows.push(Row { cells: vec![cell], values }),
         }
     }
-    let header: Vec<&str> = ["cell"].into_iter().chain(TITLES).collect();
+    let header: Vec<&str> =
+        ["cell"].into_iter().chain(Metric::headlines().map(|metric| metric.words.heading)).collect();
     let mut table = Table::new(&header);
     for row in rows.iter().take(ROWS_SHOWN) {
-        let values = HEADLINES.iter().zip(&row.values).map(|(name, value)| text(name, *value));
+        let values = Metric::headlines().zip(&row.values).map(|(metric, value)| text(metric.format, *value));
         table.row([name(&row.cells)].into_iter().chain(values));
     }
     let mut text = table.render("", &[]);
@@ -44,12 +43,11 @@ pub(super) fn render(experiment: &Experiment, summaries: &[CellSummary]) -> Stri
 }
 
 fn headlines(summary: &CellSummary) -> Vec<Option<Interval>> {
-    let find = |name: &&str| summary.metrics.iter().find(|found| found.metric.name == *name)?.interval;
-    HEADLINES.iter().map(find).collect()
+    let shown = summary.metrics.iter().filter(|found| found.metric.is_headline());
+    shown.map(|found| found.interval).collect()
 }
 
-fn text(metric: &str, value: Option<Interval>) -> String {
-    let unit = Gauge::of(metric).unit;
+fn text(unit: Unit, value: Option<Interval>) -> String {
     let Some(interval) = value else { return "–".to_owned() };
     let half = interval.half_width.map(|half| format!(" ± {}", unit.text(half)));
     format!("{}{}", unit.text(interval.mean), half.unwrap_or_default())

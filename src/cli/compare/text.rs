@@ -1,10 +1,11 @@
 //! A comparison as tables: one for each metric, one row for each policy.
 
 use super::baseline_text;
-use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, Effect, MetricRows, Policy, Row, Verdict};
+use crate::answers::compare::{
+    BOOTSTRAP_SEED, ComparedPolicy, ComparedRow, Comparison, ComparisonVerdict, Effect, MetricRows,
+};
 use crate::cli::table::{Table, cells_text, count_text, p_text, signed};
-use crate::metrics::Metric;
-use crate::metrics::gauge::Good;
+use crate::metrics::Good;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
 use crate::stats::RESAMPLES;
@@ -30,9 +31,10 @@ pub(super) fn render(observed: &Observed, comparison: &Comparison) -> String {
 }
 
 fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) -> String {
-    let definition = Metric::find(&metric.name).map_or("", |known| known.definition);
-    let good = if metric.gauge.good == Good::Low { " (low is good)" } else { "" };
-    let is_checked = |row: &Row| row.effect.as_ref().is_some_and(|effect| effect.bootstrap_ends.is_some());
+    let definition = metric.metric.definition;
+    let good = if metric.metric.good == Good::Low { " (low is good)" } else { "" };
+    let is_checked =
+        |row: &ComparedRow| row.effect.as_ref().is_some_and(|effect| effect.bootstrap_ends.is_some());
     let checked = metric.rows.iter().any(is_checked);
     let mut header = vec!["", "cell", "value", "difference", "corrected interval"];
     if checked {
@@ -50,8 +52,14 @@ fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) ->
     format!("{}: {definition}{good}\n{}{best}", metric.name, table.render("  ", &right))
 }
 
-fn fields(metric: &MetricRows, policy: &Policy, row: &Row, cells: String, checked: bool) -> Vec<String> {
-    let unit = metric.gauge.unit;
+fn fields(
+    metric: &MetricRows,
+    policy: &ComparedPolicy,
+    row: &ComparedRow,
+    cells: String,
+    checked: bool,
+) -> Vec<String> {
+    let unit = metric.metric.format;
     let effect = row.effect.as_ref();
     let of = |text: fn(Unit, &Effect) -> String| effect.map(|effect| text(unit, effect)).unwrap_or_default();
     let mut fields = vec![
@@ -86,17 +94,17 @@ fn factor(ratio: f64) -> String {
     }
 }
 
-fn verdict(policy: &Policy, row: &Row) -> String {
+fn verdict(policy: &ComparedPolicy, row: &ComparedRow) -> String {
     let words = row.verdict.words();
     match (&row.effect, row.verdict) {
-        (_, Verdict::Baseline) if policy.cells.len() > 1 => {
+        (_, ComparisonVerdict::Baseline) if policy.cells.len() > 1 => {
             format!("{words}; the others are identical, exactly")
         }
-        (Some(effect), Verdict::NotShown) => match effect.more_replications {
+        (Some(effect), ComparisonVerdict::NotShown) => match effect.more_replications {
             Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
             None => words.to_owned(),
         },
-        (_, Verdict::Missing) => format!("{words}: {} replications have a value of both", row.n),
+        (_, ComparisonVerdict::Missing) => format!("{words}: {} replications have a value of both", row.n),
         _ => words.to_owned(),
     }
 }

@@ -1,16 +1,17 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
-use super::standing;
-use crate::answers::recommend::{Candidate, Check, Constraint, Request, Section, Standing};
+use crate::answers::recommend::{
+    Check, Constraint, ConstraintStanding, RankedCandidate, RecommendRequest, Section,
+};
 use crate::cli::table::{Table, cells_text, count_text, signed};
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
 use crate::results::policies::SamePolicy;
 
 pub(super) fn render(
     observed: &Observed,
-    request: &Request,
+    request: &RecommendRequest,
     sections: &[Section],
     same: &[SamePolicy],
 ) -> String {
@@ -28,7 +29,7 @@ pub(super) fn render(
     text
 }
 
-fn section_text(observed: &Observed, request: &Request, section: &Section) -> String {
+fn section_text(observed: &Observed, request: &RecommendRequest, section: &Section) -> String {
     let values: Vec<String> =
         section.values.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
     let place = if values.is_empty() { String::new() } else { format!("with {}: ", values.join(", ")) };
@@ -45,7 +46,7 @@ fn section_text(observed: &Observed, request: &Request, section: &Section) -> St
     }
     text += &table(observed, request, section);
     for (index, candidate) in section.candidates.iter().enumerate() {
-        if standing(candidate, section.recommended == Some(index)) != "undecided" {
+        if section.standing(index) != "undecided" {
             continue;
         }
         text += &match candidate.more_replications() {
@@ -58,20 +59,20 @@ fn section_text(observed: &Observed, request: &Request, section: &Section) -> St
     text
 }
 
-fn table(observed: &Observed, request: &Request, section: &Section) -> String {
+fn table(observed: &Observed, request: &RecommendRequest, section: &Section) -> String {
     let mut header = vec!["", "cell", request.objective.as_str(), "behind the best"];
     header.extend(request.constraints.iter().map(|constraint| constraint.metric.as_str()));
     header.push("");
     let mut table = Table::new(&header);
     for (index, candidate) in section.candidates.iter().enumerate() {
-        let standing = standing(candidate, section.recommended == Some(index));
+        let standing = section.standing(index);
         let sign = match standing {
             "recommended" => "=>",
             "feasible" => "+",
             "infeasible" => "-",
             _ => "?",
         };
-        let unit = request.gauge().unit;
+        let unit = request.format();
         let mut row = vec![
             sign.to_owned(),
             cells_text(observed.results(), &candidate.cells),
@@ -86,7 +87,7 @@ fn table(observed: &Observed, request: &Request, section: &Section) -> String {
     table.render("   ", &[false, false, true])
 }
 
-fn behind(unit: Unit, candidate: &Candidate) -> String {
+fn behind(unit: Unit, candidate: &RankedCandidate) -> String {
     let Some(rank) = candidate.behind else { return String::new() };
     let ends = rank.ends.map(|(low, high)| format!(" ({} to {})", signed(unit, low), signed(unit, high)));
     let doubt = if rank.told_apart { "" } else { ", not told apart" };
@@ -95,13 +96,15 @@ fn behind(unit: Unit, candidate: &Candidate) -> String {
 
 /// The estimate and the bound that is held against the limit.
 pub(in crate::cli) fn check_text(constraint: &Constraint, check: &Check) -> String {
-    let unit = Gauge::of(&constraint.metric).unit;
+    let unit = Metric::of(&constraint.metric).format;
     let Some(value) = check.value else { return "missing".to_owned() };
     let Some((low, high)) = check.ends else { return unit.text(value) };
     match check.standing {
-        Standing::Undecided => format!("{} ({} to {})", unit.text(value), unit.text(low), unit.text(high)),
+        ConstraintStanding::Undecided => {
+            format!("{} ({} to {})", unit.text(value), unit.text(low), unit.text(high))
+        }
         standing => {
-            let upper = constraint.at_most == (standing == Standing::Kept);
+            let upper = constraint.at_most == (standing == ConstraintStanding::Kept);
             let (word, bound) = if upper { ("at most", high) } else { ("at least", low) };
             format!("{} ({word} {})", unit.text(value), unit.text(bound))
         }

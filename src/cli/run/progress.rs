@@ -8,7 +8,7 @@ use crate::cli::console::Console;
 use crate::experiment::Experiment;
 use crate::job::agenda::CellStanding;
 use crate::job::{JobAccount, JobProgress};
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 
 /// The bar's length: a thousandth part moves it.
 const LENGTH: u64 = 1000;
@@ -69,7 +69,7 @@ fn width_text(experiment: &Experiment, standing: &CellStanding) -> String {
     };
     let cell = experiment.describe(&experiment.cells()[standing.cell]);
     let metric = precision.metric.name;
-    let text = |value: f64| Gauge::of(metric).unit.text(value);
+    let text = |value: f64| Metric::of(metric).format.text(value);
     format!("  {metric} ±{}, wanted ±{}, in {cell}", text(width.half), text(width.allowed))
 }
 

@@ -9,8 +9,9 @@ use anyhow::Context;
 
 use super::progress::ProgressLine;
 use crate::cli::console::Console;
-use crate::figures::charts::{ChartsError, draw_all};
+use crate::figures::charts::draw_all;
 use crate::figures::draw::Format;
+use crate::figures::error::FiguresError;
 use crate::job::runner::RunId;
 use crate::job::{JobError, JobNote, JobProgress, Watcher};
 
@@ -89,7 +90,7 @@ pub(super) fn resumable(folder: &Path) -> String {
 pub(in crate::cli) fn told(error: JobError) -> anyhow::Error {
     match error {
         JobError::Unfinished { folder, source } => told(*source).context(resumable(&folder)),
-        JobError::Watcher(source) => match source.downcast::<ChartsError>() {
+        JobError::Watcher(source) => match source.downcast::<FiguresError>() {
             Ok(error) => (*error).into(),
             Err(other) => anyhow::anyhow!(other),
         },

@@ -1,7 +1,8 @@
 //! The axis that metrics are shown against, and value axes that fit their data.
 
-use crate::figures::figure::mark::Estimate;
-use crate::figures::figure::{Axis, Scale};
+use crate::figures::mark::PlotValue;
+use crate::figures::{PanelAxis, Scale};
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::time::SimDuration;
@@ -67,7 +68,7 @@ fn unit(name: &str) -> &'static str {
 
 impl NumericAxis {
     /// The horizontal axis through `values`, which are sorted.
-    pub(super) fn through(&self, values: &[f64]) -> Axis {
+    pub(super) fn through(&self, values: &[f64]) -> PanelAxis {
         let mut label = self.name.clone();
         // The tail of a path keeps its spelling.
         if let Some(first) = label.get_mut(..1).filter(|_| !self.name.contains('.')) {
@@ -77,25 +78,25 @@ impl NumericAxis {
             label = format!("{label} ({})", self.unit);
         }
         let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
-            return Axis::linear(label, Unit::Number, (0.0, 1.0));
+            return PanelAxis::linear(label, Unit::Number, (0.0, 1.0));
         };
         // Values that grow by factors crowd at the left of a linear axis.
         let middle = (values[values.len() / 2] - low) / (high - low);
         if low > 0.0 && high > low && (self.log || (high / low >= LOG_FROM && middle < 0.3)) {
             let ratio = high / low;
             let range = (low / ratio.powf(LEFT), high * ratio.powf(RIGHT));
-            return Axis::log(label, Unit::Number, range);
+            return PanelAxis::log(label, Unit::Number, range);
         }
         let length = if high > low { high - low } else { low.abs().max(1.0) };
-        Axis::linear(label, Unit::Number, (low - length * LEFT, high + length * RIGHT))
+        PanelAxis::linear(label, Unit::Number, (low - length * LEFT, high + length * RIGHT))
     }
 }
 
 /// How the values of a metric want to be shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ValueAxis {
+pub(super) struct ValueAxis<'a> {
     /// Quantity and unit.
-    pub(super) label: &'static str,
+    pub(super) label: &'a str,
     /// How numbers are written.
     pub(super) unit: Unit,
     /// The value that a linear axis begins at.
@@ -104,48 +105,54 @@ pub(super) struct ValueAxis {
     pub(super) log: bool,
 }
 
-impl ValueAxis {
+impl<'a> ValueAxis<'a> {
+    /// How the values of `metric` want to be shown: multiples begin at what is even, and times may be far apart.
+    pub(super) fn of(metric: &Metric, label: &'a str) -> Self {
+        let base = if metric.is_multiple() { 1.0 } else { 0.0 };
+        Self { label, unit: metric.format, base, log: metric.unit == "ms" }
+    }
+
     /// A log axis on which all of `estimates` can be seen that are above zero, with their intervals down to a tenth of the
     /// least of them: a band may begin anywhere between there and zero, or below it. Nothing if there are none.
-    pub(super) fn log_around(self, estimates: &[Estimate]) -> Option<Axis> {
+    pub(super) fn log_around(self, estimates: &[PlotValue]) -> Option<PanelAxis> {
         let least = least_positive(estimates)?;
         let ends = || estimates.iter().filter(|one| one.value > 0.0).flat_map(|one| one.values());
         let low = ends().filter(|end| *end > 0.0).fold(least, f64::min).max(least / LOWEST_BAND);
         let high = ends().fold(least, f64::max);
-        Some(Axis::log(self.label, self.unit, (low / 1.3, high * 1.3)))
+        Some(PanelAxis::log(self.label, self.unit, (low / 1.3, high * 1.3)))
     }
 
     /// An axis on which all of `estimates` can be seen.
-    pub(super) fn around(self, estimates: &[Estimate]) -> Axis {
+    pub(super) fn around(self, estimates: &[PlotValue]) -> PanelAxis {
         let high = estimates.iter().flat_map(|estimate| estimate.values()).fold(f64::NEG_INFINITY, f64::max);
         if self.log && least_positive(estimates).is_some_and(|low| high / low >= LOG_FROM) {
             return self.log_around(estimates).expect("there is a value above zero");
         }
         let low = estimates.iter().map(|estimate| estimate.value).fold(self.base, f64::min);
         let high = if high > low { high } else { low + if self.unit == Unit::Percent { 0.01 } else { 1.0 } };
-        Axis::linear(self.label, self.unit, (low, high + (high - low) * 0.06))
+        PanelAxis::linear(self.label, self.unit, (low, high + (high - low) * 0.06))
     }
 }
 
-fn least_positive(estimates: &[Estimate]) -> Option<f64> {
+fn least_positive(estimates: &[PlotValue]) -> Option<f64> {
     estimates.iter().map(|estimate| estimate.value).filter(|value| *value > 0.0).reduce(f64::min)
 }
 
 /// Whether the interval of `estimate` begins below the foot of `axis`, a log one.
-pub(super) fn is_cut(axis: &Axis, estimate: Estimate) -> bool {
+pub(super) fn is_cut(axis: &PanelAxis, estimate: PlotValue) -> bool {
     let begins_below = estimate.interval.is_some_and(|(low, _)| low < axis.range.0);
     axis.scale == Scale::Log && estimate.value > 0.0 && begins_below
 }
 
 /// Whether `value` has no place on `axis`, because it is not above zero and the axis is a log one.
-pub(super) fn off_log(axis: &Axis, value: f64) -> bool {
+pub(super) fn off_log(axis: &PanelAxis, value: f64) -> bool {
     axis.scale == Scale::Log && value <= 0.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn durations_are_numbers_too() {
@@ -154,7 +161,11 @@ mod tests {
         assert_eq!(number("CLIENT_IP"), None);
         assert_eq!(number("inf"), None);
         let values = ["1s", "5s", "1m"].map(str::to_owned).to_vec();
-        let sample = Sample { axis: "health_check.check_interval".to_owned(), values, ..Sample::default() };
+        let sample = SampleFolder {
+            axis: "health_check.check_interval".to_owned(),
+            values,
+            ..SampleFolder::default()
+        };
         let axis = first_numeric(&sample.results()).unwrap();
         assert_eq!(axis.through(&[1.0, 5.0, 60.0]).label, "health check.check interval (s)");
     }
@@ -162,14 +173,14 @@ mod tests {
     #[test]
     fn words_are_no_numeric_axis() {
         let values = ["NONE", "CLIENT_IP"].map(str::to_owned).to_vec();
-        assert_eq!(first_numeric(&Sample { values, ..Sample::default() }.results()), None);
-        assert_eq!(first_numeric(&Sample::no_axis().results()), None);
+        assert_eq!(first_numeric(&SampleFolder { values, ..SampleFolder::default() }.results()), None);
+        assert_eq!(first_numeric(&SampleFolder::no_axis().results()), None);
     }
 
     #[test]
     fn axes_fit_their_data() {
         let plain = ValueAxis { label: "", unit: Unit::Percent, base: 0.0, log: true };
-        let estimates = |values: &[f64]| values.iter().copied().map(Estimate::exact).collect::<Vec<_>>();
+        let estimates = |values: &[f64]| values.iter().copied().map(PlotValue::exact).collect::<Vec<_>>();
         assert_eq!(plain.around(&estimates(&[5.0, 10.0])).range, (0.0, 10.6));
         assert_eq!(plain.around(&estimates(&[0.0, 0.0])).range.0, 0.0);
         assert_eq!(plain.around(&estimates(&[1.0, 0.0, 100.0])).scale, Scale::Log);

@@ -6,11 +6,13 @@ use super::cells;
 use super::latency_cdf::over_replications;
 use super::palette;
 use super::zones;
-use crate::figures::figure::mark::{Estimate, Hairline, Join, Mark, Point, Series, Span, Spread};
-use crate::figures::figure::style::{Color, Dash, Style};
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::mark::{
+    DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries, ShadedSpan, Spread,
+};
+use crate::figures::style::{Color, Dash, Style};
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::metrics::tables::BackendRow;
 use crate::metrics::unit::Unit;
-use crate::results::rows::Backend;
 use crate::results::{Cell, Results};
 
 const MOST_PANELS: usize = 9;
@@ -30,24 +32,25 @@ struct Backends {
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     let backends = backends(results);
     let selection = cells::representatives(results, MOST_PANELS);
-    let points: Vec<Vec<Option<Point>>> =
+    let points: Vec<Vec<Option<DataPoint>>> =
         selection.cells.iter().map(|cell| points(results, cell, &backends)).collect();
-    let values: Vec<Estimate> = points.iter().flatten().flatten().map(|point| point.y).collect();
+    let values: Vec<PlotValue> = points.iter().flatten().flatten().map(|point| point.y).collect();
     if values.is_empty() {
         return None;
     }
     let axis = ValueAxis { label: "Load over mean load", unit: Unit::Number, base: 0.0, log: false };
-    let mut y = axis.around(&values.into_iter().chain([Estimate::exact(1.1)]).collect::<Vec<_>>());
+    let mut y = axis.around(&values.into_iter().chain([PlotValue::exact(1.1)]).collect::<Vec<_>>());
     // The names of the zones stand above the data.
     y.range.1 *= 1.15;
-    let panel = |(cell, points): (&&Cell, Vec<Option<Point>>)| panel(results, cell, &backends, points, &y);
+    let panel =
+        |(cell, points): (&&Cell, Vec<Option<DataPoint>>)| panel(results, cell, &backends, points, &y);
     let panels: Vec<Panel> = selection.cells.iter().zip(points).map(panel).collect();
     let columns = if panels.len() == 4 { 2 } else { panels.len().min(COLUMNS) };
     let mut figure = Figure::new("Load of each backend", panels, columns);
     figure.share_axes();
     figure.subtitle = caption::ranges(results);
     let even = Style { color: Color::FAINT, marker: None, dash: Dash::Solid, width: 2.0 };
-    figure.legend = vec![Key { name: "mean load".to_owned(), sample: Sample::Line(even) }];
+    figure.legend = vec![Key { name: "mean load".to_owned(), sample: KeySample::Line(even) }];
     figure.notes = selection.notes;
     figure.notes.extend(backends.note);
     Some(figure)
@@ -70,28 +73,34 @@ fn backends(results: &Results) -> Backends {
 }
 
 /// The rows of backends. Those without a name count connections that reached none.
-fn real(results: &Results) -> impl Iterator<Item = &Backend> {
+fn real(results: &Results) -> impl Iterator<Item = &BackendRow> {
     results.backends.iter().filter(|row| !row.backend.is_empty())
 }
 
-fn points(results: &Results, cell: &Cell, backends: &Backends) -> Vec<Option<Point>> {
-    let rows: Vec<&Backend> = real(results).filter(|row| row.cell == cell.number).collect();
+fn points(results: &Results, cell: &Cell, backends: &Backends) -> Vec<Option<DataPoint>> {
+    let rows: Vec<&BackendRow> = real(results).filter(|row| row.cell == cell.number).collect();
     let point = |(place, name): (usize, &String)| {
         let values: Vec<f64> =
             rows.iter().filter(|row| row.backend == *name).filter_map(|row| row.load_multiple).collect();
         let y = over_replications(&values)?;
-        Some(Point { x: Estimate::exact(place as f64), y, label: String::new() })
+        Some(DataPoint { x: PlotValue::exact(place as f64), y, label: String::new() })
     };
     backends.names.iter().enumerate().map(point).collect()
 }
 
-fn panel(results: &Results, cell: &Cell, backends: &Backends, points: Vec<Option<Point>>, y: &Axis) -> Panel {
+fn panel(
+    results: &Results,
+    cell: &Cell,
+    backends: &Backends,
+    points: Vec<Option<DataPoint>>,
+    y: &PanelAxis,
+) -> Panel {
     let style = palette::arms(&results.arms)[cell.arm];
     let width = if backends.names.len() > MANY { 1.4 } else { style.width };
     let mut marks = Vec::new();
     for (position, (label, start)) in backends.zones.iter().enumerate() {
         let end = backends.zones.get(position + 1).map_or(backends.names.len(), |(_, start)| *start);
-        marks.push(Mark::Span(Span {
+        marks.push(PanelMark::Span(ShadedSpan {
             from: *start as f64 - 0.5,
             to: end as f64 - 0.5,
             label: label.clone(),
@@ -99,8 +108,8 @@ fn panel(results: &Results, cell: &Cell, backends: &Backends, points: Vec<Option
             has_ends: false,
         }));
     }
-    marks.push(Mark::Hairline(Hairline { upright: false, at: 1.0, label: String::new() }));
-    marks.push(Mark::Series(Series {
+    marks.push(PanelMark::Hairline(Hairline { upright: false, at: 1.0, label: String::new() }));
+    marks.push(PanelMark::Series(PointSeries {
         name: cells::name(results, cell),
         style: Style { width, ..style },
         points,
@@ -110,7 +119,7 @@ fn panel(results: &Results, cell: &Cell, backends: &Backends, points: Vec<Option
     Panel {
         title: cells::name(results, cell),
         badge: Some(style),
-        x: Axis::categories("Backends by zone", backends.names.clone()),
+        x: PanelAxis::categories("Backends by zone", backends.names.clone()),
         y: y.clone(),
         marks,
     }
@@ -119,30 +128,30 @@ fn panel(results: &Results, cell: &Cell, backends: &Backends, points: Vec<Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn backends_stand_by_zone_around_the_mean() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         results.backends.sort_by_key(|row| row.backend.chars().last());
         let figure = figure(&results).unwrap();
         assert_eq!(figure.panels.len(), 5);
         let panel = &figure.panels[1];
-        let crate::figures::figure::Scale::Category(names) = &panel.x.scale else { panic!("names") };
+        let crate::figures::Scale::Category(names) = &panel.x.scale else { panic!("names") };
         assert_eq!(names[..5], ["ig-a-1", "ig-a-2", "ig-a-3", "ig-a-4", "ig-b-1"]);
         assert_eq!(panel.y.range.0, 0.0);
-        let spans = panel.marks.iter().filter_map(Mark::as_span);
+        let spans = panel.marks.iter().filter_map(PanelMark::as_span);
         let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
         let zone = |from: f64, name: &str| (from, from + 4.0, name.to_owned());
         assert_eq!(spans, [zone(-0.5, "a"), zone(3.5, "b"), zone(7.5, "c")]);
-        let Some(Mark::Series(series)) = panel.marks.last() else { panic!("points") };
+        let Some(PanelMark::Series(series)) = panel.marks.last() else { panic!("points") };
         assert_eq!(series.points.len(), 12);
         assert!(series.points.iter().flatten().all(|point| point.y.interval.is_some()));
     }
 
     #[test]
     fn without_backends_there_is_no_chart() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         results.backends.clear();
         assert_eq!(figure(&results), None);
     }

@@ -2,11 +2,12 @@
 
 use super::caption;
 use super::cells::Facet;
-use super::metric::{Metric, Sheet};
 use super::palette;
-use crate::figures::figure::mark::{Bar, Estimate, Hairline, Mark};
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Axis, Figure, Panel};
+use super::sheet::{Sheet, Shown, estimate};
+use crate::figures::mark::{Bar, Hairline, PanelMark, PlotValue};
+use crate::figures::style::Style;
+use crate::figures::{Figure, Panel, PanelAxis};
+use crate::metrics::Metric;
 use crate::results::Results;
 
 /// The height that one bar needs.
@@ -18,17 +19,18 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
     let Sheet { results, metrics, facets, .. } = sheet;
     let mut panels = Vec::new();
     for metric in metrics {
-        let by_facet: Vec<Vec<Bar>> = facets.iter().map(|facet| bars(results, metric, facet)).collect();
-        let values: Vec<Estimate> = by_facet.iter().flatten().filter_map(|bar| bar.value).collect();
-        let x = axis(sheet.axis_label(metric), metric, &values);
+        let by_facet: Vec<Vec<Bar>> =
+            facets.iter().map(|facet| bars(results, metric.metric, facet)).collect();
+        let values: Vec<PlotValue> = by_facet.iter().flatten().filter_map(|bar| bar.value).collect();
+        let x = axis(metric, &values);
         for bars in by_facet {
-            let y = Axis::categories("", results.arms.clone()).reversed();
+            let y = PanelAxis::categories("", results.arms.clone()).reversed();
             let mut marks = Vec::new();
             if metric.axis.base > 0.0 {
                 let at = metric.axis.base;
-                marks.push(Mark::Hairline(Hairline { upright: true, at, label: String::new() }));
+                marks.push(PanelMark::Hairline(Hairline { upright: true, at, label: String::new() }));
             }
-            marks.push(Mark::Bars(bars));
+            marks.push(PanelMark::Bars(bars));
             panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y, marks });
         }
     }
@@ -41,10 +43,10 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// An axis from zero, as bars need it.
-fn axis(label: &str, metric: &Metric, values: &[Estimate]) -> Axis {
+fn axis(metric: &Shown<'_>, values: &[PlotValue]) -> PanelAxis {
     let longest = values.iter().flat_map(|value| value.values()).fold(0.0, f64::max);
     let end = if longest > 0.0 { longest * (1.0 + NUMBER_ROOM) } else { 1.0 };
-    Axis::linear(label, metric.axis.unit, (0.0, end))
+    PanelAxis::linear(metric.axis.label, metric.axis.unit, (0.0, end))
 }
 
 fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
@@ -53,7 +55,7 @@ fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
         let cell = results.cells.iter().find(|cell| cell.arm == arm && facet.holds(cell));
         Bar {
             place: arm as f64,
-            value: cell.and_then(|cell| metric.estimate(results, cell)),
+            value: cell.and_then(|cell| estimate(results, cell, metric)),
             color: style.color,
         }
     };
@@ -63,20 +65,20 @@ fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, load};
-    use crate::figures::figure::Scale;
-    use crate::figures::figure::style::Color;
-    use crate::results::sample::Sample;
+    use crate::figures::style::Color;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn bars_begin_at_zero_and_stand_in_file_order() {
-        let results = Sample::no_axis().results();
+        let results = SampleFolder::no_axis().results();
         let figure = cross_zone::figure(&results).unwrap();
         let panel = &figure.panels[0];
         assert_eq!(panel.x.range.0, 0.0);
         assert_eq!(panel.y.scale, Scale::Category(results.arms.clone()));
         assert!(panel.y.range.0 > panel.y.range.1, "the first arm stands at the top");
-        let Mark::Bars(bars) = &panel.marks[0] else { panic!("bars, not {:?}", panel.marks) };
+        let PanelMark::Bars(bars) = &panel.marks[0] else { panic!("bars, not {:?}", panel.marks) };
         let looks: Vec<_> = bars.iter().map(|bar| (bar.place, bar.color)).collect();
         assert_eq!(looks, [(0.0, Color::GREY), (1.0, Color::BLUE), (2.0, Color::ORANGE)]);
         assert!(bars.iter().all(|bar| bar.value.is_some_and(|value| value.interval.is_some())));
@@ -85,9 +87,9 @@ mod tests {
 
     #[test]
     fn a_missing_bar_is_missing() {
-        let sample = Sample { missing: Some("cross_zone_connection_ratio"), ..Sample::no_axis() };
+        let sample = SampleFolder { missing: Some("cross_zone_connection_ratio"), ..SampleFolder::no_axis() };
         let figure = cross_zone::figure(&sample.results()).unwrap();
-        let Mark::Bars(bars) = &figure.panels[0].marks[0] else { panic!("bars") };
+        let PanelMark::Bars(bars) = &figure.panels[0].marks[0] else { panic!("bars") };
         assert_eq!(bars[1].value, None);
         assert!(figure.notes[0].contains("of stay"), "{:?}", figure.notes);
     }
@@ -95,7 +97,7 @@ mod tests {
     #[test]
     fn axes_of_words_make_panels() {
         let values = ["NONE", "CLIENT_IP"].map(str::to_owned).to_vec();
-        let sample = Sample { values, axis: "session_affinity".to_owned(), ..Sample::default() };
+        let sample = SampleFolder { values, axis: "session_affinity".to_owned(), ..SampleFolder::default() };
         let figure = cross_zone::figure(&sample.results()).unwrap();
         let titles: Vec<_> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["session affinity NONE", "session affinity CLIENT_IP"]);

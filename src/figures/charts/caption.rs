@@ -1,6 +1,6 @@
 //! The words under a title: which experiment, how many replications, what the bands mean.
 
-use crate::figures::figure::elide;
+use crate::figures::elide;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 
@@ -61,18 +61,18 @@ fn replications(results: &Results) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn captions_state_n_and_the_band() {
         assert_eq!(
-            means(&Sample::default().results(), "bands"),
+            means(&SampleFolder::default().results(), "bands"),
             "spillover-sweep · mean of 5 replications; bands: 95 % confidence interval of the mean"
         );
         assert_eq!(
-            means(&Sample::one_cell().results(), "bands"),
+            means(&SampleFolder::one_cell().results(), "bands"),
             "spillover-sweep · 1 replication, so there are no confidence bands"
         );
-        assert!(ranges(&Sample::one_cell().results()).ends_with("no whiskers"));
+        assert!(ranges(&SampleFolder::one_cell().results()).ends_with("no whiskers"));
     }
 }

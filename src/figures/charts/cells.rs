@@ -133,7 +133,7 @@ pub(crate) fn spread<T: Clone>(items: Vec<T>, most: usize) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn few_items_stand_for_many() {
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_sweep_is_represented_by_its_ends_and_its_middle() {
-        let results = Sample::default().results();
+        let results = SampleFolder::default().results();
         let selection = representatives(&results, 5);
         let names: Vec<_> = selection.cells.iter().map(|cell| name(&results, cell)).collect();
         assert_eq!(names, ["disabled", "stay", "spill 0.0", "spill 0.5", "spill 1.0"]);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn arms_without_an_axis_belong_to_every_facet() {
-        let results = Sample::five_hundred_cells().results();
+        let results = SampleFolder::five_hundred_cells().results();
         assert!(results.cells.len() >= 500);
         let facets = facets(&results, Some(0));
         assert_eq!(facets.len(), 40);

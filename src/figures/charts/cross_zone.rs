@@ -1,17 +1,11 @@
 //! How many connections leave their zone.
 
-use super::axis::ValueAxis;
-use super::metric::{self, Metric};
-use crate::figures::figure::Figure;
-use crate::metrics::unit::Unit;
+use super::metric;
+use crate::figures::Figure;
+use crate::metrics::Metric;
 use crate::results::Results;
 
-const METRICS: [Metric; 1] = [Metric {
-    name: "cross_zone_connection_ratio",
-    title: "Connections to another zone",
-    axis: ValueAxis { label: "Connections (%)", unit: Unit::Percent, base: 0.0, log: false },
-    row: Some("Cross-zone connections (%)"),
-}];
+const METRICS: [&Metric; 1] = [Metric::named("cross_zone_connection_ratio")];
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     metric::figure(results, "Connections that leave their zone,", &METRICS)

@@ -4,11 +4,11 @@ use super::axis::ValueAxis;
 use super::caption;
 use super::cells;
 use super::palette;
-use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::style::Style;
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::metrics::tables::LatencyRow;
 use crate::metrics::unit::Unit;
-use crate::results::rows::Latency;
 use crate::results::{Cell, Results};
 
 const MOST_CELLS: usize = 8;
@@ -17,7 +17,7 @@ const KINDS: [(&str, &str); 3] =
     [("request", "Request"), ("connect", "Connect"), ("network_rtt", "Network round trip")];
 
 /// A quantile's name and its column.
-type Quantile = (&'static str, fn(&Latency) -> Option<f64>);
+type Quantile = (&'static str, fn(&LatencyRow) -> Option<f64>);
 
 const QUANTILES: [Quantile; 5] = [
     ("50 %", |row| row.p50_ms),
@@ -41,7 +41,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     figure.subtitle = caption::ranges(results);
     let key = |(cell, style): (&&Cell, &Style)| Key {
         name: cells::name(results, cell),
-        sample: Sample::Line(*style),
+        sample: KeySample::Line(*style),
     };
     figure.legend = selection.cells.iter().zip(&styles).map(key).collect();
     figure.notes = vec![
@@ -63,10 +63,10 @@ fn styles(results: &Results, cells: &[&Cell]) -> Vec<Style> {
 }
 
 fn panel(results: &Results, kind: &(&str, &str), cells: &[&Cell], styles: &[Style]) -> Option<Panel> {
-    let lines: Vec<Series> =
+    let lines: Vec<PointSeries> =
         cells.iter().zip(styles).filter_map(|(cell, style)| line(results, kind.0, cell, *style)).collect();
     let points = lines.iter().flat_map(|line| line.points.iter().flatten());
-    let values: Vec<Estimate> = points.map(|point| point.x).collect();
+    let values: Vec<PlotValue> = points.map(|point| point.x).collect();
     if values.is_empty() {
         return None;
     }
@@ -76,23 +76,27 @@ fn panel(results: &Results, kind: &(&str, &str), cells: &[&Cell], styles: &[Styl
         title: kind.1.to_owned(),
         badge: None,
         x: axis.around(&values),
-        y: Axis::categories("Quantile", names),
-        marks: lines.into_iter().map(Mark::Series).collect(),
+        y: PanelAxis::categories("Quantile", names),
+        marks: lines.into_iter().map(PanelMark::Series).collect(),
     })
 }
 
 /// The quantiles of `cell` over all zones, each a mean over replications.
-fn line(results: &Results, kind: &str, cell: &Cell, style: Style) -> Option<Series> {
-    let wanted = |row: &&Latency| {
+fn line(results: &Results, kind: &str, cell: &Cell, style: Style) -> Option<PointSeries> {
+    let wanted = |row: &&LatencyRow| {
         row.cell == cell.number && row.kind == kind && row.client_zone == "all" && row.backend_zone == "all"
     };
-    let rows: Vec<&Latency> = results.latency.iter().filter(wanted).collect();
+    let rows: Vec<&LatencyRow> = results.latency.iter().filter(wanted).collect();
     let point = |(place, (_, of)): (usize, &Quantile)| {
         let values: Vec<f64> = rows.iter().filter_map(|row| of(row)).filter(|value| *value > 0.0).collect();
-        Some(Point { x: over_replications(&values)?, y: Estimate::exact(place as f64), label: String::new() })
+        Some(DataPoint {
+            x: over_replications(&values)?,
+            y: PlotValue::exact(place as f64),
+            label: String::new(),
+        })
     };
-    let points: Vec<Option<Point>> = QUANTILES.iter().enumerate().map(point).collect();
-    points.iter().any(Option::is_some).then(|| Series {
+    let points: Vec<Option<DataPoint>> = QUANTILES.iter().enumerate().map(point).collect();
+    points.iter().any(Option::is_some).then(|| PointSeries {
         name: cells::name(results, cell),
         style,
         points,
@@ -102,26 +106,26 @@ fn line(results: &Results, kind: &str, cell: &Cell, style: Style) -> Option<Seri
 }
 
 /// The mean of `values` with the smallest and the largest of them.
-pub(super) fn over_replications(values: &[f64]) -> Option<Estimate> {
+pub(super) fn over_replications(values: &[f64]) -> Option<PlotValue> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let interval = (values.len() > 1).then_some((low, high));
-    (!values.is_empty()).then_some(Estimate { value: mean, interval })
+    (!values.is_empty()).then_some(PlotValue { value: mean, interval })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
-    fn lines(panel: &Panel) -> Vec<&Series> {
-        panel.marks.iter().filter_map(Mark::as_series).collect()
+    fn lines(panel: &Panel) -> Vec<&PointSeries> {
+        panel.marks.iter().filter_map(PanelMark::as_series).collect()
     }
 
     #[test]
     fn quantiles_grow_and_cells_of_an_arm_are_shades_of_its_colour() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         assert_eq!(figure.panels.len(), 3);
         let lines = lines(&figure.panels[0]);
         assert_eq!(lines.len(), 5);
@@ -138,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_quantile_that_is_not_known_is_a_gap() {
-        let figure = figure(&Folder { missing: Some("p999_ms"), ..Folder::default() }.results()).unwrap();
+        let figure =
+            figure(&SampleFolder { missing: Some("p999_ms"), ..SampleFolder::default() }.results()).unwrap();
         for line in lines(&figure.panels[0]) {
             assert_eq!(line.points[3], None);
             assert!(line.points[4].is_some());
@@ -149,7 +154,7 @@ mod tests {
     fn replications_give_a_mean_and_its_range() {
         let estimate = over_replications(&[1.0, 2.0, 6.0]).unwrap();
         assert_eq!((estimate.value, estimate.interval), (3.0, Some((1.0, 6.0))));
-        assert_eq!(over_replications(&[1.0]), Some(Estimate::exact(1.0)));
+        assert_eq!(over_replications(&[1.0]), Some(PlotValue::exact(1.0)));
         assert_eq!(over_replications(&[]), None);
     }
 }

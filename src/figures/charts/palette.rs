@@ -1,6 +1,6 @@
 //! Which arm and which zone looks how. An arm looks the same in every chart.
 
-use crate::figures::figure::style::{Color, Dash, Marker, Style};
+use crate::figures::style::{Color, Dash, Marker, Style};
 
 /// Colours for zones, those first that arms seldom have.
 const ZONES: [Color; 8] = [

@@ -2,11 +2,11 @@
 
 use super::axis::{self, NumericAxis, ValueAxis};
 use super::cells::{self, Facet};
-use super::metric::{Metric, Sheet};
+use super::sheet::{Sheet, Shown, estimate};
 use super::versus;
-use crate::figures::figure::Figure;
-use crate::metrics::Metric as Definition;
-use crate::metrics::gauge::Gauge;
+use crate::figures::Figure;
+use crate::figures::wording::capitalized;
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::observed::QuestionError;
@@ -31,7 +31,7 @@ pub(super) fn check(results: &Results, request: &ChartRequest) -> Result<(), (&'
         let position = results.axes.iter().position(|axis| axis == name);
         position.ok_or_else(|| (key, unknown("axis", name, &results.axes)))
     };
-    if Definition::find(&request.metric).is_none() || !results.metrics.contains(&request.metric) {
+    if Metric::find(&request.metric).is_none() || !results.metrics.contains(&request.metric) {
         return Err(("metric", unknown("metric", &request.metric, &results.metrics)));
     }
     let along = axis("axis", &request.axis)?;
@@ -59,7 +59,7 @@ fn unknown(what: &str, name: &str, known: &[String]) -> QuestionError {
 
 /// The figure that is asked for; none where the results have nothing to show in it.
 pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure> {
-    let definition = Definition::find(&request.metric)?;
+    let metric = Metric::find(&request.metric)?;
     let column = |name: &str| results.axes.iter().position(|axis| axis == name);
     let is_log = |letter: char| request.log.as_ref().is_some_and(|log| log.contains(letter));
     let shown = with_arms(results, request.arms.as_deref());
@@ -70,34 +70,25 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
         Some(facet) => one_of_each(all, column(facet)?),
         None => cells::spread(all, MOST_PANELS),
     };
-    let unit = Gauge::of(definition.name).unit;
-    let base = if definition.name.ends_with("_over_mean") { 1.0 } else { 0.0 };
-    let metric = Metric {
-        name: definition.name,
-        title: definition.name,
-        axis: ValueAxis { label: definition.name, unit, base, log: false },
-        row: Some(definition.name),
-    };
-    if !shown.cells.iter().any(|cell| metric.estimate(&shown, cell).is_some()) {
+    if !shown.cells.iter().any(|cell| estimate(&shown, cell, metric).is_some()) {
         return None;
     }
     let panels = facets.len();
-    let sheet =
-        Sheet { results: &shown, title: definition.name, metrics: vec![metric], facets, log: is_log('y') };
+    let words = capitalized(&axis::words(metric.name));
+    let label = match metric.format {
+        Unit::Number if metric.unit != "1" => format!("{words} ({})", metric.unit),
+        _ => words.clone(),
+    };
+    let axis = ValueAxis { log: false, ..ValueAxis::of(metric, &label) };
+    let metrics = vec![Shown { metric, title: metric.name, axis }];
+    let sheet = Sheet { results: &shown, title: metric.name, metrics, facets, log: is_log('y') };
     let mut figure = versus::figure(&sheet, &along);
     figure.notes.extend(sheet.absences());
     if panels < count {
         figure.notes.push(format!("Shown are {panels} of {count} combinations of the other axes."));
     }
     figure.legend.retain(|key| shown.cells.iter().any(|cell| shown.arms[cell.arm] == key.name));
-    let words = capitalized(&axis::words(definition.name));
     figure.title = request.title.clone().unwrap_or_else(|| format!("{words} by {}", along.name));
-    for panel in &mut figure.panels {
-        panel.y.label = match unit {
-            Unit::Number if definition.unit != "1" => format!("{words} ({})", definition.unit),
-            _ => words.clone(),
-        };
-    }
     Some(figure)
 }
 
@@ -125,17 +116,12 @@ fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
     cells::spread(values.iter().flat_map(middle).collect(), MOST_PANELS)
 }
 
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::figures::charts::figures;
-    use crate::figures::figure::Scale;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     fn request() -> ChartRequest {
         ChartRequest {
@@ -147,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_chart_shows_what_is_asked_for() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let asked = ChartRequest {
             arms: Some(vec!["spill".to_owned()]),
             log: Some("y".to_owned()),
@@ -172,7 +158,7 @@ mod tests {
 
     #[test]
     fn bands_fit_on_a_log_axis_or_it_says_where_they_do_not() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         results.setup.charts = vec![ChartRequest { log: Some("y".to_owned()), ..request() }];
         let drawn = |results: &Results| figure(results, &results.setup.charts[0]).unwrap();
         let before = drawn(&results);
@@ -184,7 +170,7 @@ mod tests {
         let (foot, top) = after.panels[0].y.range;
         assert!(foot > 0.0 && foot == before.panels[0].y.range.0 && top > 0.5, "{foot} {top}");
 
-        let mut zero = Sample { zero: Some("failure_ratio"), ..Sample::default() }.results();
+        let mut zero = SampleFolder { zero: Some("failure_ratio"), ..SampleFolder::default() }.results();
         zero.setup.charts = results.setup.charts;
         let linear = drawn(&zero);
         assert_eq!(linear.panels[0].y.scale, Scale::Linear);
@@ -193,7 +179,7 @@ mod tests {
 
     #[test]
     fn any_axis_can_run_along_and_any_other_can_be_the_facet() {
-        let results = Sample::five_hundred_cells().results();
+        let results = SampleFolder::five_hundred_cells().results();
         let rate = ChartRequest {
             axis: "rate".to_owned(),
             facet: Some("spillover_ratio".to_owned()),
@@ -207,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_chart_with_the_name_of_a_usual_one_takes_its_place() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let before = figures(&results).len();
         results.setup.charts = vec![ChartRequest { file: Some("tradeoff".to_owned()), ..request() }];
         let after = figures(&results);

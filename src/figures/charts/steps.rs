@@ -5,8 +5,8 @@
 
 use super::axis::NumericAxis;
 use super::cells::Facet;
-use crate::figures::figure::Axis;
-use crate::figures::figure::mark::{Estimate, Hairline, Join, Mark, Point, Series};
+use crate::figures::PanelAxis;
+use crate::figures::mark::{DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries};
 use crate::results::{Cell, Results};
 
 /// More thresholds than this would stripe a panel.
@@ -27,9 +27,9 @@ impl Steps {
         results: &Results,
         along: &NumericAxis,
         facet: &Facet,
-        x: &Axis,
-        marks: Vec<Mark>,
-    ) -> Vec<Mark> {
+        x: &PanelAxis,
+        marks: Vec<PanelMark>,
+    ) -> Vec<PanelMark> {
         let shares = shares(results, along, facet);
         let inside = |share: &(f64, String)| x.range.0 < share.0 && share.0 < x.range.1;
         if !shares.iter().any(inside) {
@@ -41,12 +41,15 @@ impl Steps {
             self.too_many = self.too_many.max(shares.len());
         } else {
             let lines = shares.into_iter().filter(inside);
-            stepped.extend(lines.map(|(at, label)| Mark::Hairline(Hairline { upright: true, at, label })));
+            stepped
+                .extend(lines.map(|(at, label)| PanelMark::Hairline(Hairline { upright: true, at, label })));
             self.drawn = true;
         }
         for mark in marks {
             match mark {
-                Mark::Series(series) => stepped.extend(self.steps(series, &edges, x).map(Mark::Series)),
+                PanelMark::Series(series) => {
+                    stepped.extend(self.steps(series, &edges, x).map(PanelMark::Series));
+                }
                 mark => stepped.push(mark),
             }
         }
@@ -76,18 +79,23 @@ impl Steps {
 
     /// The line through the points of `series`, level between `edges`, and its markers. Where cells of one policy differ,
     /// they are not of this experiment, and nothing is changed.
-    fn steps(&mut self, series: Series, edges: &[f64], x: &Axis) -> impl Iterator<Item = Series> + use<> {
+    fn steps(
+        &mut self,
+        series: PointSeries,
+        edges: &[f64],
+        x: &PanelAxis,
+    ) -> impl Iterator<Item = PointSeries> + use<> {
         match levels(&series, edges, x) {
             None => [Some(series), None],
             Some((points, skipped)) => {
                 self.skipped |= skipped;
-                let bare = |point: Point| Point { y: Estimate::exact(point.y.value), ..point };
-                let markers = Series {
+                let bare = |point: DataPoint| DataPoint { y: PlotValue::exact(point.y.value), ..point };
+                let markers = PointSeries {
                     points: series.points.iter().cloned().map(|point| point.map(bare)).collect(),
                     join: Join::None,
                     ..series.clone()
                 };
-                let mut line = Series { points, ..series };
+                let mut line = PointSeries { points, ..series };
                 line.style.marker = None;
                 [Some(line), Some(markers)]
             }
@@ -116,10 +124,10 @@ fn shares(results: &Results, along: &NumericAxis, facet: &Facet) -> Vec<(f64, St
 }
 
 /// The points of a line that is level between `edges`, and whether it passes over a level without a cell.
-fn levels(series: &Series, edges: &[f64], x: &Axis) -> Option<(Vec<Option<Point>>, bool)> {
-    let level = |point: &Point| edges.iter().filter(|edge| point.x.value > **edge).count();
+fn levels(series: &PointSeries, edges: &[f64], x: &PanelAxis) -> Option<(Vec<Option<DataPoint>>, bool)> {
+    let level = |point: &DataPoint| edges.iter().filter(|edge| point.x.value > **edge).count();
     // A point that is missing has no place of its own: it leaves its gap between its neighbours.
-    let mut groups: Vec<Option<(usize, &Point)>> = Vec::new();
+    let mut groups: Vec<Option<(usize, &DataPoint)>> = Vec::new();
     for point in &series.points {
         match (point, groups.last()) {
             (None, Some(Some(_))) => groups.push(None),
@@ -132,15 +140,16 @@ fn levels(series: &Series, edges: &[f64], x: &Axis) -> Option<(Vec<Option<Point>
             (Some(point), _) => groups.push(Some((level(point), point))),
         }
     }
-    let skips = |pair: &[Option<(usize, &Point)>]| match pair {
+    let skips = |pair: &[Option<(usize, &DataPoint)>]| match pair {
         [Some((a, _)), Some((b, _))] => b - a > 1,
         _ => false,
     };
     let skipped = groups.windows(2).any(skips);
     // Zero is as good a ratio as the first threshold; one is the last ratio there is.
     let (first, last) = (x.range.0.max(0.0), x.range.1.min(1.0));
-    let end =
-        |at: f64, point: &Point| Some(Point { x: Estimate::exact(at.clamp(first, last)), ..point.clone() });
+    let end = |at: f64, point: &DataPoint| {
+        Some(DataPoint { x: PlotValue::exact(at.clamp(first, last)), ..point.clone() })
+    };
     let mut points = Vec::new();
     for group in groups {
         let Some((level, point)) = group else {
@@ -159,11 +168,11 @@ mod tests {
     use super::*;
     use crate::figures::charts::cross_zone;
     use crate::results::policies::Cliffs;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     /// The sample's sweep of eleven ratios, as if each zone had `n` backends.
     fn swept(n: usize) -> Results {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let shares: Vec<(usize, usize)> = (1..n).map(|k| (k, n)).collect();
         let cells = results.cells.iter().filter(|cell| !cell.values[0].is_empty());
         let of_cells = cells.map(|cell| (cell.number, shares.clone())).collect();
@@ -178,14 +187,14 @@ mod tests {
         results
     }
 
-    fn series(results: &Results) -> (Vec<Series>, Vec<String>, Vec<String>) {
+    fn series(results: &Results) -> (Vec<PointSeries>, Vec<String>, Vec<String>) {
         let figure = cross_zone::figure(results).unwrap();
         let marks = &figure.panels[0].marks;
-        let labels = marks.iter().filter_map(Mark::as_hairline).map(|line| line.label.clone()).collect();
-        (marks.iter().filter_map(Mark::as_series).cloned().collect(), labels, figure.notes)
+        let labels = marks.iter().filter_map(PanelMark::as_hairline).map(|line| line.label.clone()).collect();
+        (marks.iter().filter_map(PanelMark::as_series).cloned().collect(), labels, figure.notes)
     }
 
-    fn places(line: &Series) -> Vec<f64> {
+    fn places(line: &PointSeries) -> Vec<f64> {
         line.points.iter().flatten().map(|point| point.x.value).collect()
     }
 

@@ -9,10 +9,10 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones::{self, Zones};
-use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
-use crate::results::rows::Timeline;
 use crate::results::{Cell, Results};
 use crate::time::SimDuration;
 
@@ -23,9 +23,9 @@ const MOST_POINTS: usize = 1000;
 /// A row of panels.
 struct Quantity {
     label: &'static str,
-    value: fn(&Timeline) -> Option<f64>,
+    value: fn(&TimelineRow) -> Option<f64>,
     /// The zone whose line a sample belongs to.
-    zone: fn(&Timeline) -> &str,
+    zone: fn(&TimelineRow) -> &str,
     /// Whether each sample states the level of the whole zone, so that samples are not to be added.
     level: bool,
     unit: Unit,
@@ -48,34 +48,34 @@ const QUANTITIES: [Quantity; 6] = [
 impl Quantity {
     const fn flow(
         label: &'static str,
-        value: fn(&Timeline) -> Option<f64>,
-        zone: fn(&Timeline) -> &str,
+        value: fn(&TimelineRow) -> Option<f64>,
+        zone: fn(&TimelineRow) -> &str,
     ) -> Self {
         Self { label, value, zone, level: false, unit: Unit::Number, rare: false }
     }
 
-    const fn level(label: &'static str, value: fn(&Timeline) -> Option<f64>, unit: Unit) -> Self {
+    const fn level(label: &'static str, value: fn(&TimelineRow) -> Option<f64>, unit: Unit) -> Self {
         Self { label, value, zone: to, level: true, unit, rare: false }
     }
 
     /// Whether any sample has it.
-    fn is_there(&self, shown: &[Vec<&Timeline>]) -> bool {
+    fn is_there(&self, shown: &[Vec<&TimelineRow>]) -> bool {
         let least = if self.rare { f64::MIN_POSITIVE } else { f64::NEG_INFINITY };
         shown.iter().flatten().any(|row| (self.value)(row).is_some_and(|value| value >= least))
     }
 }
 
-fn from(row: &Timeline) -> &str {
+fn from(row: &TimelineRow) -> &str {
     &row.client_zone
 }
 
-fn to(row: &Timeline) -> &str {
+fn to(row: &TimelineRow) -> &str {
     &row.backend_zone
 }
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     let selection = cells::representatives(results, MOST_COLUMNS);
-    let shown: Vec<Vec<&Timeline>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
+    let shown: Vec<Vec<&TimelineRow>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
     let seen = shown.iter().flatten().flat_map(|row| [to(row), from(row)]);
     let zones = zones::of(results, seen);
     if shown.iter().flatten().all(|row| row.time_s.is_none()) {
@@ -107,16 +107,16 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
 }
 
 /// The samples of `cell` between single zones; those over all zones only where there are no others.
-fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a Timeline> {
-    let all: Vec<&Timeline> = results.timeline.iter().filter(|row| row.cell == cell.number).collect();
-    let single: Vec<&Timeline> =
+fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a TimelineRow> {
+    let all: Vec<&TimelineRow> = results.timeline.iter().filter(|row| row.cell == cell.number).collect();
+    let single: Vec<&TimelineRow> =
         all.iter().filter(|row| from(row) != "all" && to(row) != "all").copied().collect();
     if single.is_empty() { all } else { single }
 }
 
 /// How many samples in a row are averaged into one point.
-fn bin(shown: &[Vec<&Timeline>]) -> usize {
-    let times = |rows: &Vec<&Timeline>| {
+fn bin(shown: &[Vec<&TimelineRow>]) -> usize {
+    let times = |rows: &Vec<&TimelineRow>| {
         let mut times: Vec<u64> = rows.iter().filter_map(|row| row.time_s.map(f64::to_bits)).collect();
         times.sort_unstable();
         times.dedup();
@@ -146,7 +146,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn new(results: &Results, shown: &[Vec<&Timeline>]) -> Self {
+    fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Self {
         let times = || shown.iter().flatten().filter_map(|row| row.time_s);
         let start = times().fold(f64::INFINITY, f64::min);
         let written = results.setup.simulation.sample_interval.map(SimDuration::as_secs_f64);
@@ -164,28 +164,28 @@ impl Clock {
         seconds / self.seconds
     }
 
-    fn axis(&self) -> Axis {
-        Axis::linear(format!("Time ({})", self.unit), Unit::Number, self.range)
+    fn axis(&self) -> PanelAxis {
+        PanelAxis::linear(format!("Time ({})", self.unit), Unit::Number, self.range)
     }
 }
 
 /// The panels of one quantity, which share their vertical axis.
-fn row(shown: &[Vec<&Timeline>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
-    let lines: Vec<Vec<Series>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
+fn row(shown: &[Vec<&TimelineRow>], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Panel> {
+    let lines: Vec<Vec<PointSeries>> = shown.iter().map(|rows| lines(rows, quantity, zones, clock)).collect();
     let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
     let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
     let y = axis.around(&points.map(|point| point.y).collect::<Vec<_>>());
-    let panel = |lines: Vec<Series>| Panel {
+    let panel = |lines: Vec<PointSeries>| Panel {
         title: String::new(),
         badge: None,
         x: clock.axis(),
         y: y.clone(),
-        marks: lines.into_iter().map(Mark::Series).collect(),
+        marks: lines.into_iter().map(PanelMark::Series).collect(),
     };
     lines.into_iter().map(panel).collect()
 }
 
-fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<Series> {
+fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<PointSeries> {
     let mut lines = Vec::new();
     for (position, (zone, label)) in zones.names.iter().zip(&zones.labels).enumerate() {
         // Times are not negative, so that their bits are in their order.
@@ -206,18 +206,18 @@ fn lines(rows: &[&Timeline], quantity: &Quantity, zones: &Zones, clock: &Clock) 
             samples.into_iter().map(|(time, value)| (f64::from_bits(time), value)).collect();
         let point = |samples: &[(f64, Option<f64>)]| {
             let values: Vec<f64> = samples.iter().filter_map(|(_, value)| *value).collect();
-            let x = Estimate::exact(clock.at(samples[0].0));
+            let x = PlotValue::exact(clock.at(samples[0].0));
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (!values.is_empty()).then(|| Point { x, y: Estimate::exact(mean), label: String::new() })
+            (!values.is_empty()).then(|| DataPoint { x, y: PlotValue::exact(mean), label: String::new() })
         };
-        let mut points: Vec<Option<Point>> =
+        let mut points: Vec<Option<DataPoint>> =
             samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect();
         if let (true, Some(Some(last))) = (quantity.level, points.last()) {
             // The last step reaches to the end of its sample.
-            let end = Point { x: Estimate::exact(clock.range.1), ..last.clone() };
+            let end = DataPoint { x: PlotValue::exact(clock.range.1), ..last.clone() };
             points.push(Some(end));
         }
-        lines.push(Series {
+        lines.push(PointSeries {
             name: label.clone(),
             style: palette::zone(position),
             // The steps of a level must stay where they are.
@@ -236,10 +236,10 @@ fn legend(results: &Results, zones: &Zones, clock: &Clock) -> Vec<Key> {
         } else {
             label.clone()
         },
-        sample: Sample::Line(palette::zone(position)),
+        sample: KeySample::Line(palette::zone(position)),
     };
     let shades = faults::legend(results, clock).into_iter();
-    let shades = shades.map(|(name, color)| Key { name, sample: Sample::Swatch(color) });
+    let shades = shades.map(|(name, color)| Key { name, sample: KeySample::Swatch(color) });
     zones.labels.iter().enumerate().map(zone).chain(shades).collect()
 }
 
@@ -261,15 +261,15 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
-    fn series_of(panel: &Panel) -> Vec<&Series> {
-        panel.marks.iter().filter_map(Mark::as_series).collect()
+    fn series_of(panel: &Panel) -> Vec<&PointSeries> {
+        panel.marks.iter().filter_map(PanelMark::as_series).collect()
     }
 
     #[test]
     fn a_column_per_cell_a_row_per_quantity_a_line_per_zone() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (25, 5));
         for (index, quantity) in QUANTITIES.iter().filter(|quantity| !quantity.rare).enumerate() {
             let row = &figure.panels[index * 5..index * 5 + 5];
@@ -287,9 +287,9 @@ mod tests {
 
     #[test]
     fn faults_are_shaded_in_every_panel() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         for (index, panel) in figure.panels.iter().enumerate() {
-            let spans = panel.marks.iter().filter_map(Mark::as_span);
+            let spans = panel.marks.iter().filter_map(PanelMark::as_span);
             let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
             let named = |name: &str| if index < 5 { name.to_owned() } else { String::new() };
             assert_eq!(spans, [(10.0, 15.0, named("silent")), (22.0, 24.0, named("slow"))]);
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_is_shaded_where_it_is_in_view() {
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         for row in &mut results.timeline {
             row.time_s = row.time_s.map(|time| time - 60.0);
         }
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn samples_over_all_zones_are_not_counted_twice() {
-        let mut results = Folder::no_axis().results();
+        let mut results = SampleFolder::no_axis().results();
         let before = figure(&results).unwrap();
         let mut all = results.timeline[0].clone();
         (all.client_zone, all.backend_zone) = ("all".to_owned(), "all".to_owned());
@@ -328,11 +328,14 @@ mod tests {
 
     #[test]
     fn long_lines_are_averaged_and_say_so() {
-        let figure = figure(&Folder::many_arms().results()).unwrap();
+        let figure = figure(&SampleFolder::many_arms().results()).unwrap();
         assert_eq!(series_of(&figure.panels[0])[0].points.len(), 180);
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         let shifted = |shift: f64| {
-            move |row: &Timeline| Timeline { time_s: row.time_s.map(|time| time + shift), ..row.clone() }
+            move |row: &TimelineRow| TimelineRow {
+                time_s: row.time_s.map(|time| time + shift),
+                ..row.clone()
+            }
         };
         let more: Vec<_> = (1..10)
             .flat_map(|shift| results.timeline.iter().map(shifted(f64::from(shift))).collect::<Vec<_>>())
@@ -350,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_last_sample_has_its_length_even_if_the_file_leaves_it_at_its_default() {
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         let written = figure(&results);
         results.setup.simulation.sample_interval = None;
         assert_eq!(figure(&results), written);
@@ -358,7 +361,7 @@ mod tests {
 
     #[test]
     fn missing_samples_are_gaps() {
-        let mut results = Folder::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         for row in results.timeline.iter_mut().filter(|row| row.time_s == Some(600.0)) {
             row.connections_per_s = None;
         }

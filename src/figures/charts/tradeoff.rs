@@ -3,91 +3,74 @@
 use super::axis::{self, ValueAxis};
 use super::caption;
 use super::cells::{self, Facet};
-use super::metric;
 use super::palette;
-use crate::figures::figure::mark::{Estimate, Join, Mark, Point, Series, Spread};
-use crate::figures::figure::style::{Color, Dash, Marker, Style};
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
-use crate::metrics::unit::Unit;
+use super::sheet::estimate;
+use crate::answers::front::front;
+use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::style::{Color, Dash, Marker, Style};
+use crate::figures::wording::capitalized;
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
 /// With more cells than this, points are small, not joined, and named only where no other is better.
 const MANY: usize = 40;
 
-/// A metric and how it is shown.
-type Quantity = (&'static str, ValueAxis, &'static str);
-
-const COST: Quantity = (
-    "cross_zone_usd_per_month",
-    ValueAxis { label: "Cross-zone traffic (USD/month)", unit: Unit::Usd, base: 0.0, log: false },
-    "Cross-zone cost",
-);
-const SHARE: Quantity = (
-    "cross_zone_connection_ratio",
-    ValueAxis { label: "Cross-zone connections (%)", unit: Unit::Percent, base: 0.0, log: false },
-    "Cross-zone share",
-);
-const FAILURES: Quantity = (
-    "failure_ratio",
-    ValueAxis { label: "Failed connections (%)", unit: Unit::Percent, base: 0.0, log: false },
-    "failures",
-);
-const TAIL: Quantity = (
-    "request_p99_ms",
-    ValueAxis { label: "Request latency, 99 % quantile (ms)", unit: Unit::Number, base: 0.0, log: true },
-    "tail latency",
-);
+const COST: &Metric = Metric::named("cross_zone_usd_per_month");
+const SHARE: &Metric = Metric::named("cross_zone_connection_ratio");
+const FAILURES: &Metric = Metric::named("failure_ratio");
+const TAIL: &Metric = Metric::named("request_p99_ms");
 
 /// A cell with its place in the figure.
 struct Place<'a> {
     cell: &'a Cell,
-    x: Estimate,
-    y: Estimate,
+    x: PlotValue,
+    y: PlotValue,
     /// Whether no other cell is better in both ways.
     best: bool,
 }
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
-    let any = |metric: &str, wanted: fn(f64) -> bool| {
-        let estimates = results.cells.iter().filter_map(|cell| metric::estimate(results, cell, metric));
+    let any = |metric: &Metric, wanted: fn(f64) -> bool| {
+        let estimates = results.cells.iter().filter_map(|cell| estimate(results, cell, metric));
         estimates.into_iter().any(|estimate| wanted(estimate.value))
     };
-    let cost = if any(COST.0, f64::is_finite) { COST } else { SHARE };
-    let harm = if any(FAILURES.0, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
-    let place = |cell| {
-        let (x, y) = (metric::estimate(results, cell, harm.0)?, metric::estimate(results, cell, cost.0)?);
-        Some(Place { cell, x, y, best: false })
-    };
-    let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();
+    let cost = if any(COST, f64::is_finite) { COST } else { SHARE };
+    let harm = if any(FAILURES, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
+    let place = |cell| Some((cell, estimate(results, cell, harm)?, estimate(results, cell, cost)?));
+    let found = results.cells.iter().filter_map(place).collect();
+    let judged = front(found, |(_, x, y)| (x.value, y.value)).into_iter();
+    let places: Vec<Place<'_>> = judged.map(|((cell, x, y), best)| Place { cell, x, y, best }).collect();
     if places.is_empty() {
         return None;
     }
-    mark_best(&mut places);
-    let mut marks = vec![front(&places)];
+    let mut marks = vec![front_line(&places)];
     marks.extend(series(results, &places));
     let panel = Panel {
         title: String::new(),
         badge: None,
-        x: fit(&places, harm.1, |place| place.x),
-        y: fit(&places, cost.1, |place| place.y),
+        x: fit(&places, harm, |place| place.x),
+        y: fit(&places, cost, |place| place.y),
         marks,
     };
-    let mut figure = Figure::new(format!("{} against {}", cost.2, harm.2), vec![panel], 1);
+    let title = capitalized(&format!("{} against {}", cost.words.noun, harm.words.noun));
+    let mut figure = Figure::new(title, vec![panel], 1);
     figure.subtitle = caption::means(results, "whiskers");
     figure.legend = legend(results);
     figure.notes = notes(results);
     Some(figure)
 }
 
-fn fit(places: &[Place<'_>], axis: ValueAxis, of: impl Fn(&Place<'_>) -> Estimate) -> Axis {
-    axis.around(&places.iter().map(of).collect::<Vec<_>>())
+fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> PlotValue) -> PanelAxis {
+    ValueAxis::of(metric, metric.words.label).around(&places.iter().map(of).collect::<Vec<_>>())
 }
 
 fn legend(results: &Results) -> Vec<Key> {
     let styles = palette::arms(&results.arms);
-    let arm = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: Sample::Marker(*style) };
+    let arm =
+        |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Marker(*style) };
     let front =
-        Key { name: "no other cell is better in both".to_owned(), sample: Sample::Line(front_style()) };
+        Key { name: "no other cell is better in both".to_owned(), sample: KeySample::Line(front_style()) };
     results.arms.iter().zip(&styles).map(arm).chain([front]).collect()
 }
 
@@ -101,18 +84,8 @@ fn notes(results: &Results) -> Vec<String> {
     vec![format!("Down and to the left is better.{labels}")]
 }
 
-/// Sorts the places from left to right and marks those that no other is better than in both ways.
-fn mark_best(places: &mut [Place<'_>]) {
-    places.sort_by(|a, b| a.x.value.total_cmp(&b.x.value).then(a.y.value.total_cmp(&b.y.value)));
-    let mut least = f64::INFINITY;
-    for place in places {
-        place.best = place.y.value < least;
-        least = least.min(place.y.value);
-    }
-}
-
 /// The points of each arm. Those of one sweep are joined.
-fn series(results: &Results, places: &[Place<'_>]) -> Vec<Mark> {
+fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
     let many = places.len() > MANY;
     let along = axis::first_numeric(results).map(|axis| axis.index);
     let facets = cells::facets(results, along);
@@ -122,7 +95,7 @@ fn series(results: &Results, places: &[Place<'_>]) -> Vec<Mark> {
         let sweeps = if many { vec![of_arm] } else { sweeps(of_arm, &facets, along) };
         marks.extend(sweeps.into_iter().filter(|sweep| !sweep.is_empty()).map(|sweep| {
             let named = |place: &&Place<'_>| !many || place.best;
-            Mark::Series(Series {
+            PanelMark::Series(PointSeries {
                 name: results.arms[arm].clone(),
                 style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
                 points: alike(&sweep).map(|places| Some(point(results, places, named(&places[0])))).collect(),
@@ -155,7 +128,7 @@ fn alike<'p, 'a>(sweep: &'p [&'a Place<'a>]) -> impl Iterator<Item = &'p [&'a Pl
 }
 
 /// The point of cells that came out alike, with the range of their axis values.
-fn point(results: &Results, places: &[&Place<'_>], named: bool) -> Point {
+fn point(results: &Results, places: &[&Place<'_>], named: bool) -> DataPoint {
     let values = |place: &Place<'_>| {
         let filled = place.cell.values.iter().filter(|value| !value.is_empty());
         filled.cloned().collect::<Vec<_>>().join(", ")
@@ -167,7 +140,7 @@ fn point(results: &Results, places: &[&Place<'_>], named: bool) -> Point {
         (true, false, true) => first,
         (true, false, false) => format!("{first} – {last}"),
     };
-    Point { x: places[0].x, y: places[0].y, label }
+    DataPoint { x: places[0].x, y: places[0].y, label }
 }
 
 fn front_style() -> Style {
@@ -175,12 +148,12 @@ fn front_style() -> Style {
 }
 
 /// The best cells in steps from left to right.
-fn front(places: &[Place<'_>]) -> Mark {
+fn front_line(places: &[Place<'_>]) -> PanelMark {
     let point = |place: &Place<'_>| {
-        let (x, y) = (Estimate::exact(place.x.value), Estimate::exact(place.y.value));
-        Some(Point { x, y, label: String::new() })
+        let (x, y) = (PlotValue::exact(place.x.value), PlotValue::exact(place.y.value));
+        Some(DataPoint { x, y, label: String::new() })
     };
-    Mark::Series(Series {
+    PanelMark::Series(PointSeries {
         name: "front".to_owned(),
         style: front_style(),
         points: places.iter().filter(|place| place.best).map(point).collect(),
@@ -192,19 +165,19 @@ fn front(places: &[Place<'_>]) -> Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample as Folder;
+    use crate::results::sample::SampleFolder;
 
-    fn series_of(figure: &Figure) -> Vec<&Series> {
-        figure.panels[0].marks.iter().filter_map(Mark::as_series).collect()
+    fn series_of(figure: &Figure) -> Vec<&PointSeries> {
+        figure.panels[0].marks.iter().filter_map(PanelMark::as_series).collect()
     }
 
     #[test]
     fn every_cell_is_a_point_with_whiskers_and_the_front_falls() {
-        let figure = figure(&Folder::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         let series = series_of(&figure);
         let points: usize = series[1..].iter().map(|series| series.points.len()).sum();
         assert_eq!(points, 13);
-        let whiskered = |point: &Point| point.x.interval.is_some() && point.y.interval.is_some();
+        let whiskered = |point: &DataPoint| point.x.interval.is_some() && point.y.interval.is_some();
         assert!(series[1..].iter().flat_map(|series| series.points.iter().flatten()).all(whiskered));
         let front: Vec<_> =
             series[0].points.iter().flatten().map(|point| (point.x.value, point.y.value)).collect();
@@ -216,7 +189,7 @@ mod tests {
 
     #[test]
     fn cells_that_came_out_alike_are_one_point_with_their_range() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         let cell = |ratio: &str| {
             let found = results.cells.iter().position(|cell| cell.values.contains(&ratio.to_owned()));
             found.expect("the sample sweeps it")
@@ -235,7 +208,7 @@ mod tests {
 
     #[test]
     fn without_failures_or_prices_other_metrics_step_in() {
-        let folder = Folder { zero: Some("failure_ratio"), ..Folder::default() };
+        let folder = SampleFolder { zero: Some("failure_ratio"), ..SampleFolder::default() };
         let mut results = folder.results();
         assert_eq!(figure(&results).unwrap().panels[0].x.label, "Request latency, 99 % quantile (ms)");
         for row in results.summary.values_mut().filter(|row| row.metric == "cross_zone_usd_per_month") {
@@ -248,12 +221,13 @@ mod tests {
 
     #[test]
     fn many_cells_are_small_and_only_the_best_are_named() {
-        let figure = figure(&Folder::five_hundred_cells().results()).unwrap();
+        let figure = figure(&SampleFolder::five_hundred_cells().results()).unwrap();
         let series = series_of(&figure);
         assert_eq!(series.len(), 4);
         assert_eq!(series[1..].iter().map(|series| series.points.len()).sum::<usize>(), 520);
-        let named =
-            |series: &&Series| series.points.iter().flatten().filter(|point| !point.label.is_empty()).count();
+        let named = |series: &&PointSeries| {
+            series.points.iter().flatten().filter(|point| !point.label.is_empty()).count()
+        };
         assert_eq!(series[1..].iter().map(named).sum::<usize>(), series[0].points.len());
     }
 }

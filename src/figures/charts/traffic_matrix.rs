@@ -6,8 +6,8 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones;
-use crate::figures::figure::mark::{HeatCell, Mark};
-use crate::figures::figure::{Axis, Figure, Panel};
+use crate::figures::mark::{HeatCell, PanelMark};
+use crate::figures::{Figure, Panel, PanelAxis};
 use crate::metrics::unit::Unit;
 use crate::results::{Cell, Results};
 use zones::Zones;
@@ -55,9 +55,9 @@ fn panel(results: &Results, cell: &Cell, from: &Zones, to: &Zones) -> Panel {
     Panel {
         title: cells::name(results, cell),
         badge: Some(palette::arms(&results.arms)[cell.arm]),
-        x: Axis::categories("Zone of the backends", to.labels.clone()),
-        y: Axis::categories("Zone of the clients", from.labels.clone()).reversed(),
-        marks: vec![Mark::Heat(heat)],
+        x: PanelAxis::categories("Zone of the backends", to.labels.clone()),
+        y: PanelAxis::categories("Zone of the clients", from.labels.clone()).reversed(),
+        marks: vec![PanelMark::Heat(heat)],
     }
 }
 
@@ -69,38 +69,36 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn the_shares_of_a_client_zone_add_up_to_one() {
-        let figure = figure(&Sample::default().results()).unwrap();
+        let figure = figure(&SampleFolder::default().results()).unwrap();
         let titles: Vec<_> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["disabled", "stay", "spill 0.0", "spill 0.5", "spill 1.0"]);
         for panel in &figure.panels {
-            let Mark::Heat(cells) = &panel.marks[0] else { panic!("a heat map") };
+            let PanelMark::Heat(cells) = &panel.marks[0] else { panic!("a heat map") };
             assert_eq!(cells.len(), 9);
             for row in cells.chunks(3) {
                 let sum: f64 = row.iter().filter_map(|cell| cell.shade).sum();
                 assert!((sum - 1.0).abs() < 1e-9, "{sum}");
             }
         }
-        let Mark::Heat(stay) = &figure.panels[1].marks[0] else { panic!("a heat map") };
+        let PanelMark::Heat(stay) = &figure.panels[1].marks[0] else { panic!("a heat map") };
         assert_eq!(stay[0].text, "100 %");
         assert_eq!(stay[1].text, "0 %");
     }
 
     #[test]
     fn what_never_reached_a_backend_and_who_sent_nothing_are_told_apart() {
-        let mut results = Sample::no_axis().results();
+        let mut results = SampleFolder::no_axis().results();
         results.traffic[0].backend_zone.clear();
         for row in results.traffic.iter_mut().filter(|row| row.client_zone.ends_with('b')) {
             row.connections = Some(0.0);
         }
         let figure = figure(&results).unwrap();
-        let Mark::Heat(cells) = &figure.panels[0].marks[0] else { panic!("a heat map") };
-        let crate::figures::figure::Scale::Category(names) = &figure.panels[0].x.scale else {
-            panic!("names")
-        };
+        let PanelMark::Heat(cells) = &figure.panels[0].marks[0] else { panic!("a heat map") };
+        let crate::figures::Scale::Category(names) = &figure.panels[0].x.scale else { panic!("names") };
         assert_eq!(names, &["a", "b", "c", "no backend"]);
         assert_eq!((cells[4].shade, cells[4].text.as_str()), (None, "–"));
         assert_eq!(percent(0.0002), "<0.1 %");

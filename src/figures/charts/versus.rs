@@ -3,12 +3,13 @@
 use super::axis::{NumericAxis, is_cut, number, off_log};
 use super::caption;
 use super::cells::Facet;
-use super::metric::{Metric, Sheet};
 use super::palette;
+use super::sheet::{Sheet, estimate};
 use super::steps::Steps;
-use crate::figures::figure::mark::{Estimate, Join, Level, Mark, Point, Series, Spread};
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Axis, Figure, Key, Panel, Sample};
+use crate::figures::mark::{DataPoint, Join, LevelLine, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::style::Style;
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
 pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
@@ -18,15 +19,15 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
     let mut limits = Limits::default();
     let mut steps = Steps::default();
     let mut panels = Vec::new();
-    for metric in metrics {
-        let by_facet: Vec<Vec<Mark>> =
+    for shown in metrics {
+        let metric = shown.metric;
+        let by_facet: Vec<Vec<PanelMark>> =
             facets.iter().map(|facet| marks(results, metric, facet, along, &styles)).collect();
-        let shown: Vec<Estimate> = by_facet.iter().flatten().flat_map(estimates).collect();
-        let forced = if sheet.log { metric.axis.log_around(&shown) } else { None };
+        let values: Vec<PlotValue> = by_facet.iter().flatten().flat_map(estimates).collect();
+        let forced = if sheet.log { shown.axis.log_around(&values) } else { None };
         limits.not_log |= sheet.log && forced.is_none();
-        let mut y = forced.unwrap_or_else(|| metric.axis.around(&shown));
-        y.label = sheet.axis_label(metric).to_owned();
-        limits.cut |= shown.iter().any(|estimate| is_cut(&y, *estimate));
+        let y = forced.unwrap_or_else(|| shown.axis.around(&values));
+        limits.cut |= values.iter().any(|estimate| is_cut(&y, *estimate));
         for (mut marks, facet) in by_facet.into_iter().zip(facets) {
             limits.zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
             let marks = steps.insert(results, along, facet, &x, marks);
@@ -46,7 +47,7 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
 }
 
 pub(super) fn legend(arms: &[String], styles: &[Style]) -> Vec<Key> {
-    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: Sample::Line(*style) };
+    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Line(*style) };
     arms.iter().zip(styles).map(key).collect()
 }
 
@@ -96,36 +97,36 @@ fn marks(
     facet: &Facet,
     along: &NumericAxis,
     styles: &[Style],
-) -> Vec<Mark> {
+) -> Vec<PanelMark> {
     let mut marks = Vec::new();
     for (arm, (name, style)) in results.arms.iter().zip(styles).enumerate() {
         let held = |cell: &&Cell| cell.arm == arm && facet.holds(cell);
         let mut points = Vec::new();
         for cell in results.cells.iter().filter(held) {
-            let estimate = metric.estimate(results, cell);
+            let estimate = estimate(results, cell, metric);
             match (number(&cell.values[along.index]), estimate) {
                 (Some(x), estimate) => points.push((x, estimate)),
                 (None, Some(value)) => {
-                    marks.push(Mark::Level(Level { name: name.clone(), style: *style, value }));
+                    marks.push(PanelMark::Level(LevelLine { name: name.clone(), style: *style, value }));
                 }
                 (None, None) => {}
             }
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if points.iter().any(|(_, estimate)| estimate.is_some()) {
-            marks.push(Mark::Series(series(name, *style, &points)));
+            marks.push(PanelMark::Series(series(name, *style, &points)));
         }
     }
     // Levels first: where a line comes upon one, it is the line that is followed.
-    marks.sort_by_key(|mark| matches!(mark, Mark::Series(_)));
+    marks.sort_by_key(|mark| matches!(mark, PanelMark::Series(_)));
     marks
 }
 
-fn series(name: &str, style: Style, points: &[(f64, Option<Estimate>)]) -> Series {
-    let point = |(x, y): &(f64, Option<Estimate>)| {
-        y.map(|y| Point { x: Estimate::exact(*x), y, label: String::new() })
+fn series(name: &str, style: Style, points: &[(f64, Option<PlotValue>)]) -> PointSeries {
+    let point = |(x, y): &(f64, Option<PlotValue>)| {
+        y.map(|y| DataPoint { x: PlotValue::exact(*x), y, label: String::new() })
     };
-    Series {
+    PointSeries {
         name: name.to_owned(),
         style,
         points: points.iter().map(point).collect(),
@@ -134,17 +135,17 @@ fn series(name: &str, style: Style, points: &[(f64, Option<Estimate>)]) -> Serie
     }
 }
 
-fn estimates(mark: &Mark) -> Vec<Estimate> {
+fn estimates(mark: &PanelMark) -> Vec<PlotValue> {
     match mark {
-        Mark::Series(series) => series.points.iter().flatten().map(|point| point.y).collect(),
-        Mark::Level(level) => vec![level.value],
+        PanelMark::Series(series) => series.points.iter().flatten().map(|point| point.y).collect(),
+        PanelMark::Level(level) => vec![level.value],
         _ => Vec::new(),
     }
 }
 
 /// Makes gaps of the zeros on a log axis and gives their number.
-fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
-    let Mark::Series(series) = mark else { return 0 };
+fn drop_zeros(y: &PanelAxis, mark: &mut PanelMark) -> usize {
+    let PanelMark::Series(series) = mark else { return 0 };
     let zeros = series
         .points
         .iter_mut()
@@ -155,20 +156,22 @@ fn drop_zeros(y: &Axis, mark: &mut Mark) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, failures, latency};
-    use crate::figures::figure::Scale;
-    use crate::figures::figure::style::Color;
-    use crate::results::sample::Sample as Folder;
+    use crate::figures::style::Color;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn one_line_per_arm_and_a_level_for_arms_without_the_axis() {
-        let results = Folder::default().results();
+        let results = SampleFolder::default().results();
         let figure = cross_zone::figure(&results).unwrap();
         assert_eq!(figure.title, "Connections that leave their zone, by spillover ratio");
         let [panel] = figure.panels.as_slice() else { panic!("one panel, not {}", figure.panels.len()) };
         assert_eq!((panel.x.label.as_str(), panel.x.range), ("Spillover ratio", (-0.04, 1.07)));
         assert_eq!(panel.y.range.0, 0.0, "shares begin at zero");
-        let [Mark::Level(disabled), Mark::Level(stay), Mark::Series(spill)] = panel.marks.as_slice() else {
+        let [PanelMark::Level(disabled), PanelMark::Level(stay), PanelMark::Series(spill)] =
+            panel.marks.as_slice()
+        else {
             panic!("two levels and a line, not {:?}", panel.marks);
         };
         let looks = [disabled.style.color, stay.style.color, spill.style.color];
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!(spill.points.len(), 11);
         let row = results.summary(12, "cross_zone_connection_ratio").unwrap();
         let last = spill.points[10].as_ref().unwrap();
-        assert_eq!(last.x, Estimate::exact(1.0));
+        assert_eq!(last.x, PlotValue::exact(1.0));
         assert_eq!(last.y.value, row.mean.unwrap());
         assert_eq!(last.y.interval, row.ci_low.zip(row.ci_high));
         assert_eq!(figure.legend.len(), 3);
@@ -185,39 +188,41 @@ mod tests {
 
     #[test]
     fn one_replication_has_no_bands() {
-        let figure = cross_zone::figure(&Folder { replications: 1, ..Folder::default() }.results()).unwrap();
-        let exact = |mark: &Mark| estimates(mark).iter().all(|estimate| estimate.interval.is_none());
+        let figure =
+            cross_zone::figure(&SampleFolder { replications: 1, ..SampleFolder::default() }.results())
+                .unwrap();
+        let exact = |mark: &PanelMark| estimates(mark).iter().all(|estimate| estimate.interval.is_none());
         assert!(figure.panels[0].marks.iter().all(exact));
         assert!(figure.subtitle.contains("no confidence bands"), "{}", figure.subtitle);
     }
 
     #[test]
     fn missing_values_are_gaps_and_are_named() {
-        let folder = Folder { missing: Some("failure_ratio"), ..Folder::default() };
+        let folder = SampleFolder { missing: Some("failure_ratio"), ..SampleFolder::default() };
         let figure = failures::figure(&folder.results()).unwrap();
-        let names = |mark: &Mark| match mark {
-            Mark::Level(level) => level.name.clone(),
-            Mark::Series(series) => series.name.clone(),
+        let names = |mark: &PanelMark| match mark {
+            PanelMark::Level(level) => level.name.clone(),
+            PanelMark::Series(series) => series.name.clone(),
             _ => String::new(),
         };
         let shown: Vec<_> = figure.panels[0].marks.iter().map(names).collect();
         assert_eq!(shown, ["disabled", "spill"]);
         assert!(figure.notes.iter().any(|note| note.contains("of stay")), "{:?}", figure.notes);
-        let points = [(0.0, Some(Estimate::exact(1.0))), (0.5, None), (1.0, Some(Estimate::exact(2.0)))];
+        let points = [(0.0, Some(PlotValue::exact(1.0))), (0.5, None), (1.0, Some(PlotValue::exact(2.0)))];
         let line = series("", palette::zone(0), &points);
         assert_eq!(line.points[1], None);
     }
 
     #[test]
     fn zeros_are_left_out_of_a_log_axis_and_counted() {
-        let mut results = Folder::default().results();
+        let mut results = SampleFolder::default().results();
         let zero = results.summary.get_mut(&(5, "connect_p99_ms".to_owned())).unwrap();
         (zero.mean, zero.ci_low, zero.ci_high) = (Some(0.0), Some(0.0), Some(0.0));
         let figure = latency::figure(&results).unwrap();
         let panel = figure.panels.iter().find(|panel| panel.title == "Connect, 99 % quantile").unwrap();
         assert_eq!(panel.y.scale, Scale::Log);
-        let gaps = |mark: &Mark| match mark {
-            Mark::Series(series) => series.points.iter().filter(|point| point.is_none()).count(),
+        let gaps = |mark: &PanelMark| match mark {
+            PanelMark::Series(series) => series.points.iter().filter(|point| point.is_none()).count(),
             _ => 0,
         };
         assert_eq!(panel.marks.iter().map(gaps).sum::<usize>(), 1);
@@ -226,7 +231,7 @@ mod tests {
 
     #[test]
     fn further_axes_make_panels_and_a_remark_if_there_are_too_many() {
-        let results = Folder::five_hundred_cells().results();
+        let results = SampleFolder::five_hundred_cells().results();
         let figure = cross_zone::figure(&results).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (12, 4));
         assert_eq!(figure.panels[0].title, "rate 25");

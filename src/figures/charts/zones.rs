@@ -48,11 +48,11 @@ fn region(zones: &[String]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn zones_lose_what_they_share() {
-        let results = Sample::default().results();
+        let results = SampleFolder::default().results();
         let zones =
             of(&results, ["internet", "us-central1-c", "us-central1-a", "", "us-central1-c"].into_iter());
         assert_eq!(zones.labels, ["a", "c", "internet", "no backend"]);

@@ -1,11 +1,12 @@
 //! Grid, ticks and axis labels of a panel.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::Canvas;
 use super::layout::{self, Frame, TICK_GAP};
 use super::lettering::{LABEL, Lettering, TICK};
-use super::projection::{Projection, Tick};
-use crate::figures::figure::style::Color;
-use crate::figures::figure::{Axis, Scale};
+use super::projection::{AxisTick, Projection};
+use super::shapes::{Align, Rect, Stroke};
+use crate::figures::style::Color;
+use crate::figures::{PanelAxis, Scale};
 
 const GRID: Color = Color(228, 228, 228);
 const RULE: Color = Color(120, 120, 120);
@@ -40,7 +41,7 @@ pub(super) fn paint_axes(canvas: &Canvas<'_>, frame: Frame, x: Projection<'_>, y
     }
 }
 
-fn numbers(projection: Projection<'_>, spacing: f64) -> Vec<Tick> {
+fn numbers(projection: Projection<'_>, spacing: f64) -> Vec<AxisTick> {
     match projection.axis.scale {
         Scale::Category(_) => Vec::new(),
         Scale::Linear | Scale::Log => projection.ticks(spacing),
@@ -73,7 +74,7 @@ fn y_texts(canvas: &Canvas<'_>, frame: Frame, y: Projection<'_>) {
 }
 
 /// The axis label in the largest size that fits into `room`.
-fn label(axis: &Axis, room: f64) -> (String, Lettering) {
+fn label(axis: &PanelAxis, room: f64) -> (String, Lettering) {
     let size = (LABEL.size * room / LABEL.width(&axis.label).max(1.0)).clamp(SMALLEST_LABEL, LABEL.size);
     let lettering = LABEL.of_size(size);
     (lettering.fitted(&axis.label, room), lettering)

@@ -2,7 +2,8 @@
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
-use super::pixels::OVERSAMPLING;
+/// How many drawn pixels make one finished pixel, each way.
+pub(super) const OVERSAMPLING: u32 = 3;
 
 /// The steps that the colours at edges are rounded to. Nobody sees it, and files get a third smaller.
 const STEP: u32 = 17;

@@ -1,14 +1,13 @@
 //! Marks that run across a panel: shaded spans, hairlines, levels.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::Canvas;
 use super::lettering::ASIDE;
-use super::marks::Plane;
-use super::series;
-use crate::figures::figure::mark::{Hairline, Level, Mark, Span};
-use crate::figures::figure::style::{Color, Dash};
+use super::projection::Plane;
+use super::series::{self, BAND_OPACITY};
+use super::shapes::{Align, Rect, Stroke};
+use crate::figures::mark::{Hairline, LevelLine, PanelMark, ShadedSpan};
+use crate::figures::style::{Color, Dash};
 
-/// How much of the paper a band covers.
-pub(super) const BAND_OPACITY: f64 = 0.17;
 /// The height of the names of hairlines.
 pub(super) const HAIRLINE_NAMES: f64 = 26.0;
 /// Spans narrower than this on paper are drawn without their ends, which would fill them.
@@ -19,14 +18,15 @@ const STRIPE: f64 = 8.0;
 const THIN: f64 = 2.0;
 
 /// Shades the spans.
-pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
-    for span in marks.iter().filter_map(Mark::as_span) {
+pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
+    for span in marks.iter().filter_map(PanelMark::as_span) {
         let left = plane.x.at(span.from);
         // A fault of a moment is still seen.
         let right = plane.x.at(span.to).max(left + 2.0);
         canvas.rect(Rect { left, right, ..plane.plot }, span.color, 1.0);
     }
-    let bounded: Vec<&Span> = marks.iter().filter_map(Mark::as_span).filter(|span| span.has_ends).collect();
+    let bounded: Vec<&ShadedSpan> =
+        marks.iter().filter_map(PanelMark::as_span).filter(|span| span.has_ends).collect();
     for (index, span) in bounded.iter().enumerate() {
         for cover in bounded[index + 1..].iter().filter(|cover| cover.color != span.color) {
             let (left, right) = (plane.x.at(span.from.max(cover.from)), plane.x.at(span.to.min(cover.to)));
@@ -58,10 +58,10 @@ fn stripe(canvas: &Canvas<'_>, rect: Rect, color: Color) {
 
 /// Writes the names of the spans at the top, each up to where the next begins. Those that begin together stand beside each
 /// other.
-pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
-    let spans: Vec<&Span> = marks.iter().filter_map(Mark::as_span).collect();
+pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
+    let spans: Vec<&ShadedSpan> = marks.iter().filter_map(PanelMark::as_span).collect();
     let plot = plane.plot;
-    let mut spans: Vec<&Span> = spans.into_iter().filter(|span| !span.label.is_empty()).collect();
+    let mut spans: Vec<&ShadedSpan> = spans.into_iter().filter(|span| !span.label.is_empty()).collect();
     spans.sort_by(|a, b| a.from.total_cmp(&b.from));
     let mut free = f64::NEG_INFINITY;
     for (index, span) in spans.iter().enumerate() {
@@ -97,9 +97,9 @@ pub(super) fn paint_hairline(canvas: &Canvas<'_>, plane: Plane<'_>, hairline: &H
 }
 
 /// Writes the names of upright hairlines above the panel, each where the one before leaves room.
-pub(super) fn paint_hairline_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+pub(super) fn paint_hairline_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
     let mut free = f64::NEG_INFINITY;
-    for hairline in marks.iter().filter_map(Mark::as_hairline).filter(|hairline| hairline.upright) {
+    for hairline in marks.iter().filter_map(PanelMark::as_hairline).filter(|hairline| hairline.upright) {
         let (at, width) = (plane.x.at(hairline.at), ASIDE.width(&hairline.label));
         if at - width / 2.0 >= free {
             canvas.text(&hairline.label, (at, plane.plot.top - HAIRLINE_NAMES / 2.0), ASIDE, Align::Center);
@@ -108,7 +108,7 @@ pub(super) fn paint_hairline_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks:
     }
 }
 
-pub(super) fn paint_level(canvas: &Canvas<'_>, plane: Plane<'_>, level: &Level) {
+pub(super) fn paint_level(canvas: &Canvas<'_>, plane: Plane<'_>, level: &LevelLine) {
     let plot = plane.plot;
     if let Some((low, high)) = level.value.interval {
         let band = Rect { top: plane.y.at(high), bottom: plane.y.at(low), ..plot };

@@ -1,11 +1,12 @@
 //! Title, subtitle, legend and remarks: everything around the panels.
 
-use super::canvas::{Align, Canvas, Rect, Spot, Stroke};
+use super::canvas::Canvas;
 use super::layout::{Layout, SAMPLE};
 use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use super::series;
-use crate::figures::figure::style::Style;
-use crate::figures::figure::{Figure, Sample};
+use super::shapes::{Align, Rect, Spot, Stroke};
+use crate::figures::style::Style;
+use crate::figures::{Figure, KeySample};
 
 pub(super) fn paint(canvas: &Canvas<'_>, figure: &Figure, layout: &Layout) {
     canvas.text(&layout.title.text, layout.title.spot, TITLE, Align::Left);
@@ -19,7 +20,7 @@ pub(super) fn paint(canvas: &Canvas<'_>, figure: &Figure, layout: &Layout) {
     }
 }
 
-fn sample(canvas: &Canvas<'_>, sample: &Sample, (x, y): Spot) {
+fn sample(canvas: &Canvas<'_>, sample: &KeySample, (x, y): Spot) {
     let middle = (x + (SAMPLE - 12.0) / 2.0, y);
     let marker = |style: &Style| {
         if let Some(marker) = style.marker {
@@ -27,13 +28,13 @@ fn sample(canvas: &Canvas<'_>, sample: &Sample, (x, y): Spot) {
         }
     };
     match sample {
-        Sample::Line(style) => {
+        KeySample::Line(style) => {
             let stroke = Stroke { color: style.color, width: style.width, dash: style.dash };
             canvas.line(&[(x, y), (x + SAMPLE - 12.0, y)], stroke);
             marker(style);
         }
-        Sample::Marker(style) => marker(style),
-        Sample::Swatch(color) => {
+        KeySample::Marker(style) => marker(style),
+        KeySample::Swatch(color) => {
             let ((x, y), (dx, dy)) = (middle, (17.0, 11.0));
             let rect = Rect { left: x - dx, top: y - dy, right: x + dx, bottom: y + dy };
             canvas.rect(rect, *color, 1.0);

@@ -3,12 +3,13 @@
 //! A label is put at the first of some places around its point where it covers neither a marker, a line nor
 //! another label; if there is none, it is left out: a missing label is better than an unreadable one.
 
-use super::canvas::{Align, Canvas, Rect, Spot};
+use super::canvas::Canvas;
 use super::lettering::ASIDE;
-use super::marks::Plane;
+use super::projection::Plane;
 use super::series;
-use crate::figures::figure::mark::{Join, Mark, Point, Series};
-use crate::figures::figure::style::Color;
+use super::shapes::{Align, Rect, Spot};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries};
+use crate::figures::style::Color;
 
 /// Half the height that a label keeps free.
 const HALF_HEIGHT: f64 = 12.0;
@@ -21,14 +22,14 @@ struct Placed {
     color: Color,
 }
 
-pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[Mark]) {
+pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
     for Placed { place, text, color } in placed(plane, marks) {
         canvas.text(&text, place.center(), ASIDE.of_color(color), Align::Center);
     }
 }
 
-fn placed(plane: Plane<'_>, marks: &[Mark]) -> Vec<Placed> {
-    let series: Vec<&Series> = marks.iter().filter_map(Mark::as_series).collect();
+fn placed(plane: Plane<'_>, marks: &[PanelMark]) -> Vec<Placed> {
+    let series: Vec<&PointSeries> = marks.iter().filter_map(PanelMark::as_series).collect();
     let mut labels = Vec::new();
     if series.iter().flat_map(|series| series.points.iter().flatten()).all(|point| point.label.is_empty()) {
         return labels;
@@ -52,9 +53,9 @@ fn placed(plane: Plane<'_>, marks: &[Mark]) -> Vec<Placed> {
 }
 
 /// What no label may cover: markers, whiskers, and the lines between points in short pieces.
-fn obstacles(plane: Plane<'_>, series: &Series) -> Vec<Rect> {
+fn obstacles(plane: Plane<'_>, series: &PointSeries) -> Vec<Rect> {
     let reach = if series.style.marker.is_some() { series::reach(series.style) } else { 2.0 };
-    let points: Vec<&Point> = series.points.iter().flatten().collect();
+    let points: Vec<&DataPoint> = series.points.iter().flatten().collect();
     let mut rects: Vec<Rect> = Vec::new();
     for point in &points {
         let (x, y) = plane.spot(point.x.value, point.y.value);
@@ -121,12 +122,14 @@ mod tests {
     use crate::figures::draw::layout::Layout;
     use crate::figures::draw::lettering;
     use crate::figures::draw::projection::Projection;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn labels_cover_neither_each_other_nor_the_edge() {
         lettering::register();
-        for sample in [Sample::default(), Sample::five_hundred_cells(), Sample::long_names()] {
+        for sample in
+            [SampleFolder::default(), SampleFolder::five_hundred_cells(), SampleFolder::long_names()]
+        {
             let figures = crate::figures::charts::figures(&sample.results());
             let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
             let (panel, frame) = (&figure.panels[0], Layout::new(figure).frames[0]);

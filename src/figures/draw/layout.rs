@@ -1,11 +1,11 @@
 //! Where on the paper everything goes.
 
-use super::canvas::{Rect, Spot};
 use super::guides::HAIRLINE_NAMES;
 use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
 use super::projection::Projection;
-use crate::figures::figure::mark::Mark;
-use crate::figures::figure::{Axis, Figure, Panel, Scale};
+use super::shapes::{Rect, Spot};
+use crate::figures::mark::PanelMark;
+use crate::figures::{Figure, Panel, PanelAxis, Scale};
 
 /// White at the edges of the paper.
 const MARGIN: f64 = 48.0;
@@ -46,11 +46,11 @@ const Y_TICKS: f64 = 8.0;
 /// The places of everything on the paper.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    pub(super) title: Line,
-    pub(super) subtitle: Line,
+    pub(super) title: TextLine,
+    pub(super) subtitle: TextLine,
     /// Each legend entry: its place and its name as it fits; entries beyond the last row are left out.
-    pub(super) legend: Vec<Line>,
-    pub(super) notes: Vec<Line>,
+    pub(super) legend: Vec<TextLine>,
+    pub(super) notes: Vec<TextLine>,
     pub(super) frames: Vec<Frame>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Frame {
 
 /// A text and where it begins.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct TextLine {
     pub(super) spot: Spot,
     pub(super) text: String,
 }
@@ -74,7 +74,7 @@ impl Layout {
     pub(super) fn new(figure: &Figure) -> Self {
         let (width, height) = (f64::from(figure.width), f64::from(figure.height));
         let across = width - 2.0 * MARGIN;
-        let line = |text: String, y: f64| Line { spot: (MARGIN, y), text };
+        let line = |text: String, y: f64| TextLine { spot: (MARGIN, y), text };
         let (legend, legend_bottom) = legend(figure, 142.0, across);
         let mut notes = figure.notes.join(" ");
         if legend.len() < figure.legend.len() {
@@ -96,7 +96,7 @@ impl Layout {
 }
 
 /// The legend's entries from `top` down, and where the panels may begin.
-fn legend(figure: &Figure, top: f64, across: f64) -> (Vec<Line>, f64) {
+fn legend(figure: &Figure, top: f64, across: f64) -> (Vec<TextLine>, f64) {
     let (mut x, mut row) = (0.0, 0);
     let mut entries = Vec::new();
     for key in &figure.legend {
@@ -108,7 +108,7 @@ fn legend(figure: &Figure, top: f64, across: f64) -> (Vec<Line>, f64) {
         if row == LEGEND_ROWS {
             return (entries, top + LEGEND_ROW * row as f64);
         }
-        entries.push(Line { spot: (MARGIN + x, top + LEGEND_ROW * (row as f64 + 0.1)), text });
+        entries.push(TextLine { spot: (MARGIN + x, top + LEGEND_ROW * (row as f64 + 0.1)), text });
         x += width + GAP;
     }
     let rows = if entries.is_empty() { 0 } else { row + 1 };
@@ -126,7 +126,7 @@ fn frames(figure: &Figure, area: Rect) -> Vec<Frame> {
 
     let slot = area.width() / columns as f64;
     let column = |at: usize| figure.panels.iter().skip(at).step_by(columns);
-    let room = |axis: &Axis| y_text_width(axis, height).min(slot * Y_TEXT_SHARE);
+    let room = |axis: &PanelAxis| y_text_width(axis, height).min(slot * Y_TEXT_SHARE);
     let rooms: Vec<f64> = (0..columns).map(|at| largest(column(at).map(|panel| room(&panel.y)))).collect();
     let around = |at: usize| largest(column(at).map(|panel| y_label_width(&panel.y)));
     let lefts: Vec<f64> = rooms.iter().enumerate().map(|(at, room)| room + around(at)).collect();
@@ -159,7 +159,7 @@ fn title_height(panel: &Panel) -> f64 {
 
 /// The height of the names of hairlines above a panel; nothing if it has none.
 pub(super) fn hairline_names(panel: &Panel) -> f64 {
-    let mut lines = panel.marks.iter().filter_map(Mark::as_hairline);
+    let mut lines = panel.marks.iter().filter_map(PanelMark::as_hairline);
     if lines.any(|line| line.upright && !line.label.is_empty()) { HAIRLINE_NAMES } else { 0.0 }
 }
 
@@ -169,7 +169,7 @@ fn x_height(panel: &Panel) -> f64 {
 }
 
 /// The width that a vertical axis needs beside its tick texts.
-fn y_label_width(axis: &Axis) -> f64 {
+fn y_label_width(axis: &PanelAxis) -> f64 {
     match (axis.shown, axis.label.is_empty()) {
         (false, _) => 0.0,
         (true, true) => TICK_GAP,
@@ -178,7 +178,7 @@ fn y_label_width(axis: &Axis) -> f64 {
 }
 
 /// The width of the widest tick text of a vertical axis.
-fn y_text_width(axis: &Axis, height: f64) -> f64 {
+fn y_text_width(axis: &PanelAxis, height: f64) -> f64 {
     if !axis.shown {
         return 0.0;
     }
@@ -197,7 +197,7 @@ pub(super) fn y_spacing(height: f64) -> f64 {
 }
 
 /// The height or width of each place of a category axis that is `length` pixels long.
-pub(super) fn slot(axis: &Axis, length: f64) -> f64 {
+pub(super) fn slot(axis: &PanelAxis, length: f64) -> f64 {
     match &axis.scale {
         Scale::Category(names) => length / names.len().max(1) as f64,
         Scale::Linear | Scale::Log => length,
@@ -208,17 +208,17 @@ pub(super) fn slot(axis: &Axis, length: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::figures::draw::lettering;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     #[test]
     fn everything_has_its_own_place_on_the_paper() {
         lettering::register();
         for sample in [
-            Sample::default(),
-            Sample::one_cell(),
-            Sample::five_hundred_cells(),
-            Sample::long_names(),
-            Sample::many_arms(),
+            SampleFolder::default(),
+            SampleFolder::one_cell(),
+            SampleFolder::five_hundred_cells(),
+            SampleFolder::long_names(),
+            SampleFolder::many_arms(),
         ] {
             for (stem, figure) in crate::figures::charts::figures(&sample.results()) {
                 let layout = Layout::new(&figure);
@@ -250,8 +250,10 @@ mod tests {
     #[test]
     fn a_legend_without_room_says_so() {
         lettering::register();
-        let sample =
-            Sample { arms: (0..99).map(|arm| format!("arm-{arm}")).collect(), ..Sample::many_arms() };
+        let sample = SampleFolder {
+            arms: (0..99).map(|arm| format!("arm-{arm}")).collect(),
+            ..SampleFolder::many_arms()
+        };
         let figures = crate::figures::charts::figures(&sample.results());
         let (_, figure) = figures.iter().find(|(stem, _)| stem == "tradeoff").unwrap();
         let layout = Layout::new(figure);

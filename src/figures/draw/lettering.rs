@@ -2,9 +2,9 @@
 
 use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 
-use super::pixels::OVERSAMPLING;
-use crate::figures::figure::elide;
-use crate::figures::figure::style::Color;
+use super::encode::OVERSAMPLING;
+use crate::figures::elide;
+use crate::figures::style::Color;
 
 const FAMILY: &str = "zonesim";
 /// Plotters counts from the lowest to the highest letter; DejaVu's are this much more than its em.

@@ -1,31 +1,18 @@
 //! A panel from back to front: shading, grid, marks, frame, words.
 
 use super::axes;
-use super::canvas::{Align, Canvas, Rect, Spot};
+use super::canvas::Canvas;
 use super::guides;
 use super::labels;
 use super::layout::{self, Frame};
 use super::lettering::{LABEL, PANEL};
-use super::projection::Projection;
+use super::projection::{Plane, Projection};
 use super::series;
+use super::shapes::{Align, Rect};
 use super::tables;
-use crate::figures::figure::Panel;
-use crate::figures::figure::mark::Mark;
-use crate::figures::figure::style::Color;
-
-/// A panel's plot area with its two projections.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plane<'a> {
-    pub(super) plot: Rect,
-    pub(super) x: Projection<'a>,
-    pub(super) y: Projection<'a>,
-}
-
-impl Plane<'_> {
-    pub(super) fn spot(self, x: f64, y: f64) -> Spot {
-        (self.x.at(x), self.y.at(y))
-    }
-}
+use crate::figures::Panel;
+use crate::figures::mark::PanelMark;
+use crate::figures::style::Color;
 
 pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
     let plot = frame.plot;
@@ -38,13 +25,13 @@ pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
     axes::paint_axes(canvas, frame, x, y);
     for mark in &panel.marks {
         match mark {
-            Mark::Span(_) => {}
-            Mark::Hairline(hairline) => guides::paint_hairline(canvas, plane, hairline),
-            Mark::Series(series) => series::paint(canvas, plane, series),
-            Mark::Level(level) => guides::paint_level(canvas, plane, level),
-            Mark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
-            Mark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
-            Mark::Remark(words) => {
+            PanelMark::Span(_) => {}
+            PanelMark::Hairline(hairline) => guides::paint_hairline(canvas, plane, hairline),
+            PanelMark::Series(series) => series::paint(canvas, plane, series),
+            PanelMark::Level(level) => guides::paint_level(canvas, plane, level),
+            PanelMark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
+            PanelMark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
+            PanelMark::Remark(words) => {
                 let words = LABEL.of_color(Color::FAINT).fitted(words, plot.width());
                 canvas.text(&words, plot.center(), LABEL.of_color(Color::FAINT), Align::Center);
             }

@@ -8,12 +8,11 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Polygon, Text};
 use plotters::style::{Color as _, FontTransform, RGBColor};
 
-use super::canvas::{Align, Spot, Stroke, around, pattern};
+use super::encode::OVERSAMPLING;
 use super::lettering::Lettering;
-use crate::figures::figure::style::Color;
+use super::shapes::{Align, Spot, Stroke, around, pattern};
+use crate::figures::style::Color;
 
-/// How many drawn pixels make one finished pixel, each way.
-pub(super) const OVERSAMPLING: u32 = 3;
 const SCALE: f64 = OVERSAMPLING as f64;
 
 /// White pixels for a finished image of this size.

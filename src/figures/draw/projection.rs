@@ -1,6 +1,7 @@
 //! Values to positions along an axis, and the ticks that help to read them back.
 
-use crate::figures::figure::{Axis, Scale};
+use super::shapes::{Rect, Spot};
+use crate::figures::{PanelAxis, Scale};
 
 /// Below this ratio of its ends, a log axis has ticks in equal steps.
 const SHORT: f64 = 4.0;
@@ -8,21 +9,21 @@ const SHORT: f64 = 4.0;
 /// An axis laid between two pixel positions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Projection<'a> {
-    pub(super) axis: &'a Axis,
+    pub(super) axis: &'a PanelAxis,
     from: f64,
     to: f64,
 }
 
 /// A value with its text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tick {
+pub(super) struct AxisTick {
     pub(super) value: f64,
     pub(super) text: String,
 }
 
 impl<'a> Projection<'a> {
     /// The axis' range from pixel position `from` to `to`.
-    pub(super) fn new(axis: &'a Axis, from: f64, to: f64) -> Self {
+    pub(super) fn new(axis: &'a PanelAxis, from: f64, to: f64) -> Self {
         Self { axis, from, to }
     }
 
@@ -38,11 +39,12 @@ impl<'a> Projection<'a> {
     }
 
     /// Ticks at least `spacing` pixels apart.
-    pub(super) fn ticks(self, spacing: f64) -> Vec<Tick> {
+    pub(super) fn ticks(self, spacing: f64) -> Vec<AxisTick> {
         let most = ((self.to - self.from).abs() / spacing).max(1.0);
         match &self.axis.scale {
             Scale::Category(names) => {
-                let tick = |(place, name): (usize, &String)| Tick { value: place as f64, text: name.clone() };
+                let tick =
+                    |(place, name): (usize, &String)| AxisTick { value: place as f64, text: name.clone() };
                 names.iter().enumerate().map(tick).collect()
             }
             Scale::Linear => self.linear(most),
@@ -56,18 +58,18 @@ impl<'a> Projection<'a> {
         }
     }
 
-    fn linear(self, most: f64) -> Vec<Tick> {
+    fn linear(self, most: f64) -> Vec<AxisTick> {
         let (low, high) = self.axis.range;
         let step = round_step((high - low) / most);
         let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
         let tick = |multiple: i64| {
             let value = multiple as f64 * step;
-            Tick { value, text: self.axis.unit.tick(value, step) }
+            AxisTick { value, text: self.axis.unit.tick(value, step) }
         };
         (first..=last).map(tick).collect()
     }
 
-    fn log(self, most: f64) -> Vec<Tick> {
+    fn log(self, most: f64) -> Vec<AxisTick> {
         let (low, high) = self.axis.range;
         let decades = (high / low).log10();
         let factors: &[f64] = match most / decades {
@@ -81,7 +83,7 @@ impl<'a> Projection<'a> {
             .filter(|exponent| exponent.rem_euclid(stride) == 0)
             .flat_map(|exponent| factors.iter().map(move |factor| factor * 10_f64.powi(exponent)))
             .filter(|value| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(value))
-            .map(|value| Tick { value, text: self.axis.unit.tick(value, value) })
+            .map(|value| AxisTick { value, text: self.axis.unit.tick(value, value) })
             .collect()
     }
 }
@@ -93,22 +95,36 @@ fn round_step(least: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+/// A panel's plot area with its two projections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plane<'a> {
+    pub(super) plot: Rect,
+    pub(super) x: Projection<'a>,
+    pub(super) y: Projection<'a>,
+}
+
+impl Plane<'_> {
+    pub(super) fn spot(self, x: f64, y: f64) -> Spot {
+        (self.x.at(x), self.y.at(y))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metrics::unit::Unit;
 
-    fn texts(axis: &Axis, length: f64) -> Vec<String> {
+    fn texts(axis: &PanelAxis, length: f64) -> Vec<String> {
         Projection::new(axis, 0.0, length).ticks(100.0).into_iter().map(|tick| tick.text).collect()
     }
 
     #[test]
     fn ticks_are_round_numbers() {
-        let linear = |low, high| Axis::linear("", Unit::Number, (low, high));
+        let linear = |low, high| PanelAxis::linear("", Unit::Number, (low, high));
         assert_eq!(texts(&linear(0.0, 1.0), 500.0), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(texts(&linear(0.0, 1780.0), 400.0), ["0", "500", "1k", "1.5k"]);
         assert_eq!(texts(&linear(1.0, 1.07), 400.0), ["1", "1.02", "1.04", "1.06"]);
-        let log = |low, high| Axis::log("", Unit::Number, (low, high));
+        let log = |low, high| PanelAxis::log("", Unit::Number, (low, high));
         assert_eq!(texts(&log(0.05, 200.0), 400.0), ["0.1", "1", "10", "100"]);
         assert_eq!(texts(&log(1.0, 12.0), 500.0), ["1", "2", "5", "10"]);
         assert_eq!(texts(&log(31.0, 38.0), 400.0), ["32", "34", "36", "38"]);
@@ -117,12 +133,12 @@ mod tests {
 
     #[test]
     fn positions_run_from_end_to_end() {
-        let axis = Axis::log("", Unit::Number, (0.1, 1000.0));
+        let axis = PanelAxis::log("", Unit::Number, (0.1, 1000.0));
         let projection = Projection::new(&axis, 0.0, 400.0);
         for (value, position) in [(0.1, 0.0), (1.0, 100.0), (1000.0, 400.0), (0.0, 0.0), (1e9, 400.0)] {
             assert!((projection.at(value) - position).abs() < 1e-9, "{value}");
         }
-        let axis = Axis::categories("", vec!["a".to_owned(), "b".to_owned()]).reversed();
+        let axis = PanelAxis::categories("", vec!["a".to_owned(), "b".to_owned()]).reversed();
         let projection = Projection::new(&axis, 100.0, 0.0);
         assert_eq!((projection.at(0.0), projection.at(1.0)), (25.0, 75.0));
     }

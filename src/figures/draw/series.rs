@@ -1,17 +1,19 @@
 //! Points with bands, lines, whiskers and markers.
 
-use super::canvas::{Canvas, Spot, Stroke, around};
-use super::guides::BAND_OPACITY;
-use super::marks::Plane;
-use crate::figures::figure::mark::{Join, Point, Series, Spread};
-use crate::figures::figure::style::{Color, Marker, Style};
+use super::canvas::Canvas;
+use super::projection::Plane;
+use super::shapes::{Spot, Stroke, around};
+use crate::figures::mark::{DataPoint, Join, PointSeries, Spread};
+use crate::figures::style::{Color, Marker, Style};
 
+/// How much of the paper a band covers.
+pub(super) const BAND_OPACITY: f64 = 0.17;
 /// Half the length of the bar at the end of a whisker.
 const CAP: f64 = 5.0;
 /// Series with thinner lines than this are crowds.
 const CROWD: f64 = 2.0;
 
-pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, series: &Series) {
+pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, series: &PointSeries) {
     let style = series.style;
     for run in runs(&series.points) {
         match series.spread {
@@ -29,7 +31,7 @@ pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, series: &Series) {
 }
 
 /// The stretches of points without a gap.
-fn runs(points: &[Option<Point>]) -> Vec<Vec<&Point>> {
+fn runs(points: &[Option<DataPoint>]) -> Vec<Vec<&DataPoint>> {
     points
         .split(Option::is_none)
         .map(|run| run.iter().flatten().collect::<Vec<_>>())
@@ -37,7 +39,7 @@ fn runs(points: &[Option<Point>]) -> Vec<Vec<&Point>> {
         .collect()
 }
 
-pub(super) fn path(plane: Plane<'_>, run: &[&Point], join: Join) -> Vec<Spot> {
+pub(super) fn path(plane: Plane<'_>, run: &[&DataPoint], join: Join) -> Vec<Spot> {
     let spots = run.iter().map(|point| plane.spot(point.x.value, point.y.value));
     match join {
         Join::None => Vec::new(),
@@ -56,17 +58,17 @@ pub(super) fn path(plane: Plane<'_>, run: &[&Point], join: Join) -> Vec<Spot> {
 }
 
 /// Shades between the ends of the vertical intervals; a point without one narrows the band to the line.
-fn band(canvas: &Canvas<'_>, plane: Plane<'_>, run: &[&Point], color: Color) {
+fn band(canvas: &Canvas<'_>, plane: Plane<'_>, run: &[&DataPoint], color: Color) {
     if run.iter().all(|point| point.y.interval.is_none()) {
         return;
     }
-    let ends = |point: &&Point| point.y.interval.unwrap_or((point.y.value, point.y.value));
+    let ends = |point: &&DataPoint| point.y.interval.unwrap_or((point.y.value, point.y.value));
     let upper = run.iter().map(|point| plane.spot(point.x.value, ends(point).1));
     let lower = run.iter().rev().map(|point| plane.spot(point.x.value, ends(point).0));
     canvas.polygon(upper.chain(lower), color, BAND_OPACITY);
 }
 
-fn whiskers(canvas: &Canvas<'_>, plane: Plane<'_>, point: &Point, style: Style) {
+fn whiskers(canvas: &Canvas<'_>, plane: Plane<'_>, point: &DataPoint, style: Style) {
     // Small markers stand in crowds, where whiskers must not cover everything.
     let crowd = style.width < CROWD;
     let color = if crowd { style.color.mixed(Color::WHITE, 0.5) } else { style.color };

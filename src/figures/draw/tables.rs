@@ -1,11 +1,12 @@
 //! Marks at the places of category axes: bars and heat maps.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::Canvas;
 use super::layout;
 use super::lettering::{ASIDE, LABEL, TICK};
-use super::marks::Plane;
-use crate::figures::figure::mark::{Bar, HeatCell};
-use crate::figures::figure::style::Color;
+use super::projection::Plane;
+use super::shapes::{Align, Rect, Stroke};
+use crate::figures::mark::{Bar, HeatCell};
+use crate::figures::style::Color;
 
 /// The share of its slot that a bar fills.
 const FILL: f64 = 0.6;

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::fmt::Write;
 
-use super::canvas::{Align, Rect, Spot, Stroke, pattern};
 use super::lettering::Lettering;
-use crate::figures::figure::style::Color;
+use super::shapes::{Align, Rect, Spot, Stroke, pattern};
 use crate::figures::markup::escaped;
+use crate::figures::style::Color;
 
 /// The chart font, then one that is as wide, then those that are narrower, so that nothing runs out of its place.
 const FONTS: &str = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";

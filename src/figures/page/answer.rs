@@ -5,14 +5,9 @@ use super::tables::{interval, note, verdict};
 use crate::answers::compare::{Comparison, MetricRows};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{cells_text, signed};
+use crate::figures::wording::{capitalized, cells_text, signed};
+use crate::metrics::unit::Unit;
 
-/// What an answer speaks of: the metric, what it is called, and what its lowest value is called.
-const TOPICS: [(&str, &str, &str); 3] = [
-    ("failure_ratio", "failed connections", "Fewest failed connections"),
-    ("cross_zone_usd_per_month", "cross-zone cost a month", "lowest cross-zone cost a month"),
-    ("request_p99_ms", "request p99 (ms)", "lowest request p99 (ms)"),
-];
 /// The most policies of an arm, and the most lines of all.
 const MOST: (usize, usize) = (4, 16);
 /// The most names in a sentence.
@@ -29,22 +24,18 @@ pub(super) fn html(subject: &Subject) -> String {
         return "<div class=\"answer\">\n<p>No verdict: there are no cells to compare.</p>\n</div>\n"
             .to_owned();
     };
-    let metric = |name: &str| comparison.metrics.iter().find(|metric| metric.name == name);
-    let topics: Vec<(&MetricRows, &str, &str)> =
-        TOPICS.into_iter().filter_map(|(name, title, best)| Some((metric(name)?, title, best))).collect();
-    let best: Vec<String> = topics
-        .iter()
-        .filter_map(|(metric, _, words)| best(subject, comparison, metric, words, block))
-        .collect();
-    let mut text = format!("<div class=\"answer\">\n<p>{}.</p>\n", best.join("; "));
+    let topics: Vec<&MetricRows> =
+        comparison.metrics.iter().filter(|metric| !metric.metric.words.topic.is_empty()).collect();
+    let best: Vec<String> =
+        topics.iter().filter_map(|metric| best(subject, comparison, metric, block)).collect();
+    let mut text = format!("<div class=\"answer\">\n<p>{}.</p>\n", capitalized(&best.join("; ")));
     let (lines, all) = lines(comparison, block, subject);
     if lines.is_empty() {
         return text + "<p>There is nothing to compare it with.</p>\n</div>\n";
     }
     text += &format!("<p>Against {}:</p>\n<ul>\n", escaped(&cells_text(&subject.results, &[block])));
     for policy in &lines {
-        let clauses: Vec<String> =
-            topics.iter().filter_map(|(metric, title, _)| clause(metric, title, *policy)).collect();
+        let clauses: Vec<String> = topics.iter().filter_map(|metric| clause(metric, *policy)).collect();
         let name = escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
         text += &format!("<li><strong>{name}</strong>: {}</li>\n", clauses.join("; "));
     }
@@ -65,17 +56,16 @@ fn block(comparison: &Comparison) -> Option<usize> {
 }
 
 /// Who has the lowest value of `metric`, and who may be as good.
-fn best(
-    subject: &Subject,
-    comparison: &Comparison,
-    metric: &MetricRows,
-    words: &str,
-    block: usize,
-) -> Option<String> {
+fn best(subject: &Subject, comparison: &Comparison, metric: &MetricRows, block: usize) -> Option<String> {
     let best = metric.best.iter().find(|best| best.baseline == block)?;
     let name = |policy: &usize| escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
-    let value = metric.rows[best.policy].value.map(|value| format!(" ({})", metric.gauge.unit.text(value)));
-    let mut text = format!("{words}: <strong>{}</strong>{}", name(&best.policy), value.unwrap_or_default());
+    let value =
+        metric.rows[best.policy].value.map(|value| format!(" ({})", metric.metric.format.text(value)));
+    // What is a share of connections is counted.
+    let least = if metric.metric.format == Unit::Percent { "fewest" } else { "lowest" };
+    let topic = metric.metric.words.topic;
+    let mut text =
+        format!("{least} {topic}: <strong>{}</strong>{}", name(&best.policy), value.unwrap_or_default());
     if !best.rivals.is_empty() {
         let names: Vec<String> = best.rivals.iter().take(MOST_NAMES).map(name).collect();
         text += &format!(", not told apart from it: {}", names.join(", "));
@@ -99,11 +89,11 @@ fn lines(comparison: &Comparison, block: usize, subject: &Subject) -> (Vec<usize
 }
 
 /// What a policy changes in one metric.
-fn clause(metric: &MetricRows, title: &str, policy: usize) -> Option<String> {
+fn clause(metric: &MetricRows, policy: usize) -> Option<String> {
     let row = metric.rows.get(policy)?;
-    let unit = metric.gauge.unit;
+    let unit = metric.metric.format;
     let size = row.effect.as_ref().map(|effect| {
         format!(", {} ({})", signed(unit, effect.difference), interval(unit, effect.corrected_ends))
     });
-    Some(format!("{title} {}{}", verdict(row), size.unwrap_or_default()))
+    Some(format!("{} {}{}", metric.metric.words.topic, verdict(row), size.unwrap_or_default()))
 }

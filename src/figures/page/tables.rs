@@ -1,15 +1,14 @@
 //! The tables of a page: every cell, and every comparison.
 
 use super::Subject;
-use crate::answers::compare::{FAMILY_ERROR, MetricRows, Policy, Row, Verdict};
+use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{cells_text, count_text, p_text, signed};
-use crate::metrics::Metric;
-use crate::metrics::gauge::{Gauge, Good, HEADLINES};
+use crate::figures::wording::{capitalized, cells_text, count_text, p_text, signed};
+use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
+use crate::metrics::{Good, Metric};
 use crate::results::Results;
-use crate::results::rows::Summary;
 
 /// The most rows of a table: more are for a program to read.
 const MOST_ROWS: usize = 60;
@@ -47,13 +46,13 @@ impl HtmlTable {
 /// Every cell with its headline metrics; consecutive cells of an arm with the same values share a row.
 pub(super) fn summary(subject: &Subject) -> String {
     let results = &subject.results;
-    let metrics: Vec<&str> =
-        HEADLINES.into_iter().filter(|name| results.metrics.iter().any(|metric| metric == name)).collect();
+    let is_there = |metric: &&Metric| results.metrics.iter().any(|name| name == metric.name);
+    let metrics: Vec<&Metric> = Metric::headlines().filter(is_there).collect();
     let mut rows: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
     for (position, cell) in results.cells.iter().enumerate() {
         let values: Vec<String> = metrics
             .iter()
-            .map(|metric| mean(Gauge::of(metric).unit, results.summary(cell.number, metric)))
+            .map(|metric| mean(metric.format, results.summary(cell.number, metric.name)))
             .collect();
         match rows.last_mut() {
             Some((cells, same)) if results.cells[cells[0]].arm == cell.arm && *same == values => {
@@ -62,7 +61,7 @@ pub(super) fn summary(subject: &Subject) -> String {
             _ => rows.push((vec![position], values)),
         }
     }
-    let header: Vec<&str> = ["cell"].into_iter().chain(metrics).collect();
+    let header: Vec<&str> = ["cell"].into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
     let mut table = HtmlTable::new(&header);
     let all = rows.len();
     for (cells, values) in spread(rows, MOST_ROWS) {
@@ -71,7 +70,7 @@ pub(super) fn summary(subject: &Subject) -> String {
     format!("{}{}{}", table.end(), note(&interval_note(results)), left_out(all, "summary.csv has all"))
 }
 
-fn mean(unit: Unit, row: Option<&Summary>) -> String {
+fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
     let Some((row, mean)) = row.and_then(|row| Some((row, row.mean?))) else { return "missing".to_owned() };
     match row.ci_low.zip(row.ci_high) {
         Some((low, high)) => format!("{} ({} to {})", unit.text(mean), unit.text(low), unit.text(high)),
@@ -103,15 +102,14 @@ pub(super) fn comparison(subject: &Subject) -> String {
         Unit::Percent.text(1.0 - FAMILY_ERROR)
     ));
     for metric in &comparison.metrics {
-        let definition = Metric::find(&metric.name).map_or("", |known| known.definition);
-        let good = if metric.gauge.good == Good::Low { " Low is good." } else { "" };
+        let definition = metric.metric.definition;
+        let good = if metric.metric.good == Good::Low { " Low is good." } else { "" };
         text += &format!("<h3>{}</h3>\n", escaped(&metric.name));
-        let first = definition.chars().next().map(|letter| letter.to_uppercase().to_string());
-        let rest = definition.get(first.as_ref().map_or(0, String::len)..).unwrap_or_default();
-        text += &note(&format!("{}{rest}.{good}", first.unwrap_or_default()));
+        text += &note(&format!("{}.{good}", capitalized(definition)));
         let mut table =
             HtmlTable::new(&["cell", "value", "difference", "corrected interval", "p", "verdict"]);
-        let rows: Vec<(&Policy, &Row)> = comparison.policies.iter().zip(&metric.rows).collect();
+        let rows: Vec<(&ComparedPolicy, &ComparedRow)> =
+            comparison.policies.iter().zip(&metric.rows).collect();
         for (policy, row) in spread(rows, MOST_ROWS) {
             let name = cells_text(&subject.results, &policy.cells);
             table.row(&name, &numbers(metric, row), Some(verdict_at_length(row)));
@@ -122,8 +120,8 @@ pub(super) fn comparison(subject: &Subject) -> String {
     text
 }
 
-fn numbers(metric: &MetricRows, row: &Row) -> [String; 4] {
-    let unit = metric.gauge.unit;
+fn numbers(metric: &MetricRows, row: &ComparedRow) -> [String; 4] {
+    let unit = metric.metric.format;
     let value = row.value.map_or_else(|| "missing".to_owned(), |value| unit.text(value));
     let Some(effect) = &row.effect else { return [value, String::new(), String::new(), String::new()] };
     [
@@ -140,23 +138,25 @@ pub(super) fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
 }
 
 /// A verdict in words, which colour only repeats.
-pub(super) fn verdict(row: &Row) -> String {
+pub(super) fn verdict(row: &ComparedRow) -> String {
     let words = row.verdict.words();
     match row.verdict {
-        Verdict::Better => format!("<span class=\"better\">{words}</span>"),
-        Verdict::Worse => format!("<span class=\"worse\">{words}</span>"),
+        ComparisonVerdict::Better => format!("<span class=\"better\">{words}</span>"),
+        ComparisonVerdict::Worse => format!("<span class=\"worse\">{words}</span>"),
         _ => words.to_owned(),
     }
 }
 
 /// The same, with what would make a verdict of none.
-fn verdict_at_length(row: &Row) -> String {
+fn verdict_at_length(row: &ComparedRow) -> String {
     let words = verdict(row);
     match row.verdict {
-        Verdict::NotShown => match row.effect.as_ref().and_then(|effect| effect.more_replications) {
-            Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
-            None => words,
-        },
+        ComparisonVerdict::NotShown => {
+            match row.effect.as_ref().and_then(|effect| effect.more_replications) {
+                Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
+                None => words,
+            }
+        }
         _ => words,
     }
 }

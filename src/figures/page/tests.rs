@@ -1,7 +1,9 @@
-use super::*;
-use crate::results::sample::Sample;
+use std::fs;
 
-fn page(sample: &Sample) -> String {
+use super::*;
+use crate::results::sample::SampleFolder;
+
+fn page(sample: &SampleFolder) -> String {
     html(sample.write().path()).unwrap()
 }
 
@@ -31,7 +33,12 @@ fn well_formed(page: &str) -> String {
 
 #[test]
 fn a_page_is_whole_loads_nothing_and_is_the_same_every_time() {
-    for sample in [Sample::default(), Sample::one_cell(), Sample::no_axis(), Sample::many_arms()] {
+    for sample in [
+        SampleFolder::default(),
+        SampleFolder::one_cell(),
+        SampleFolder::no_axis(),
+        SampleFolder::many_arms(),
+    ] {
         let html = page(&sample);
         let text = well_formed(&html);
         for heading in ["Answer", "Summary", "Comparison", "Charts", "Experiment"] {
@@ -47,7 +54,7 @@ fn a_page_is_whole_loads_nothing_and_is_the_same_every_time() {
 
 #[test]
 fn the_answer_names_the_best_and_says_what_each_arm_changes() {
-    let html = page(&Sample::default());
+    let html = page(&SampleFolder::default());
     let answer = well_formed(&html);
     let answer = &answer[answer.find("Answer\n").unwrap()..answer.find("Summary\n").unwrap()];
     assert!(
@@ -56,14 +63,15 @@ fn the_answer_names_the_best_and_says_what_each_arm_changes() {
     );
     assert!(answer.contains("stay: failed connections worse, +"), "{answer}");
     assert!(answer.contains("cross-zone cost a month better, −$"), "{answer}");
-    let alone = well_formed(&page(&Sample::one_cell()));
+    let alone = well_formed(&page(&SampleFolder::one_cell()));
     assert!(alone.contains("No verdict: every cell has only one replication"), "{alone}");
 }
 
 #[test]
 fn names_are_text_and_not_markup() {
     let hostile = "<b>x</b><script>alert(1)</script>&\"";
-    let sample = Sample { arms: vec!["disabled".to_owned(), hostile.to_owned()], ..Sample::no_axis() };
+    let sample =
+        SampleFolder { arms: vec!["disabled".to_owned(), hostile.to_owned()], ..SampleFolder::no_axis() };
     let folder = sample.write();
     let path = folder.path().join("experiment.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -77,7 +85,7 @@ fn names_are_text_and_not_markup() {
 
 #[test]
 fn five_hundred_cells_make_a_page_that_can_be_read() {
-    let html = page(&Sample::five_hundred_cells());
+    let html = page(&SampleFolder::five_hundred_cells());
     well_formed(&html);
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     assert!(html.contains("Shown are 60 of ") && html.contains("summary.csv has all"));
@@ -85,8 +93,8 @@ fn five_hundred_cells_make_a_page_that_can_be_read() {
 
 #[test]
 fn thresholds_stand_in_a_table_with_every_cell_that_they_judge() {
-    assert!(!page(&Sample::default()).contains("id=\"thresholds\""), "there are none");
-    let folder = Sample::default().write();
+    assert!(!page(&SampleFolder::default()).contains("id=\"thresholds\""), "there are none");
+    let folder = SampleFolder::default().write();
     let path = folder.path().join("experiment.toml");
     let text = fs::read_to_string(&path).unwrap();
     let thresholds = "[[thresholds]]\nmetric = \"failure_ratio\"\nmax = 0.01\n\
@@ -107,7 +115,7 @@ fn thresholds_stand_in_a_table_with_every_cell_that_they_judge() {
 
 #[test]
 fn a_chart_that_cannot_be_drawn_is_an_error_with_its_line() {
-    let folder = Sample::default().write();
+    let folder = SampleFolder::default().write();
     let path = folder.path().join("experiment.toml");
     let text = fs::read_to_string(&path).unwrap();
     for (chart, part) in [
@@ -133,7 +141,7 @@ fn a_chart_that_cannot_be_drawn_is_an_error_with_its_line() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let folder = Sample::default().write();
+    let folder = SampleFolder::default().write();
     for file in ["timeline.csv", "manifest.json", "experiment.toml"] {
         fs::remove_file(folder.path().join(file)).unwrap();
     }

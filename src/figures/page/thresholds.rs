@@ -1,7 +1,7 @@
 //! What the thresholds say of each cell that they judge.
 
 use super::tables::{HtmlTable, note};
-use crate::answers::thresholds::{Judged, count_text, judged, shown};
+use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::markup::escaped;
 use crate::results::Results;
 
@@ -16,7 +16,7 @@ pub(super) fn html(results: &Results) -> Option<String> {
     }
     let (rows, left_out) = shown(&judged, PASSES_SHOWN);
     let mut text = note(&format!(
-        "{}. Judged is the mean over replications; “barely” means that its interval reaches over the bound.",
+        "{}. JudgedThreshold is the mean over replications; “barely” means that its interval reaches over the bound.",
         count_text(&judged)
     ));
     text += &table(&rows);
@@ -31,7 +31,7 @@ pub(super) fn html(results: &Results) -> Option<String> {
     Some(text)
 }
 
-fn table(rows: &[&Judged]) -> String {
+fn table(rows: &[&JudgedThreshold]) -> String {
     let mut table = HtmlTable::new(&["cell", "threshold", "mean (interval)", "verdict"]);
     for row in rows {
         let class = if row.is_held() { "better" } else { "worse" };

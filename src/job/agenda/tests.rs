@@ -44,8 +44,9 @@ fn run(experiment: &Experiment, mut agenda: Agenda, chance: u32) -> (Agenda, BTr
         let outcome = run_one(experiment, id).unwrap();
         let scenario = experiment.scenario(&experiment.cells()[id.cell]);
         let latency = outcome.latency_overall();
-        waiting
-            .extend(agenda.observe(id, &Run { scenario: &scenario, outcome: &outcome, latency: &latency }));
+        waiting.extend(
+            agenda.observe(id, &MeasuredRun { scenario: &scenario, outcome: &outcome, latency: &latency }),
+        );
         outcomes.insert(id, outcome);
     }
     (agenda, outcomes)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::Experiment;
 use crate::job::agenda::{Agenda, CellEnd};
 use crate::job::warmup::{FoundWarmup, PILOTS};
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::steadiness::Series;
 use crate::results::tables::CellSummary;
@@ -169,7 +169,7 @@ impl PrecisionEntry {
 
     fn warning(&self, missed: &NotReached) -> String {
         let NotReached { name, replications, .. } = missed;
-        let (metric, unit) = (&self.metric, Gauge::of(&self.metric).unit);
+        let (metric, unit) = (&self.metric, Metric::of(&self.metric).format);
         let Some((half, allowed)) = missed.half_width.zip(missed.allowed_half_width) else {
             return format!(
                 "{metric} of {name} has no value in {replications} replications: its precision can't be judged"

@@ -3,17 +3,9 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use super::WriteError;
+use crate::metrics::tables::Field;
+use crate::results::error::WriteError;
 use crate::results::number::number;
-
-/// One field of a row. What is missing is empty, never zero.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Field<'a> {
-    Text(&'a str),
-    Owned(String),
-    Count(u64),
-    Number(Option<f64>),
-}
 
 #[derive(Debug)]
 pub(super) struct CsvFile {

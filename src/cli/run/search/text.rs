@@ -1,12 +1,12 @@
 //! The answers of a search as a text: a row for each line, and what has to be said of it.
 
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{Check, Constraint, Standing};
+use crate::answers::recommend::{Check, Constraint, ConstraintStanding};
 use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
 use crate::job::search::Search;
-use crate::metrics::gauge::Gauge;
+use crate::metrics::Metric;
 
 /// Where there is nothing to say.
 const NONE: &str = "–";
@@ -102,13 +102,13 @@ fn standing(judged: &JudgedValue) -> &'static str {
     match judged {
         _ if judged.is_kept() => "kept",
         _ if judged.is_broken() => "broken",
-        _ if judged.checks.iter().any(|check| check.standing == Standing::Missing) => "missing",
+        _ if judged.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) => "missing",
         _ => "undecided",
     }
 }
 
 fn bests(search: &Search, metric: &str, found: &[Found]) -> String {
-    let unit = Gauge::of(metric).unit;
+    let unit = Metric::of(metric).format;
     let mut table = Table::new(&["line", "best", "bracket", metric, "tried"]);
     for (name, answer) in found {
         let [best, bracket, value] = match &answer.outcome {
@@ -186,12 +186,12 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
 
 /// That a value is not shown to break its limits, and what would decide.
 fn undecided_note(search: &Search, judged: &JudgedValue) -> Option<String> {
-    let undecided = |check: &&Check| check.standing == Standing::Undecided;
+    let undecided = |check: &&Check| check.standing == ConstraintStanding::Undecided;
     let value = value_at(search, judged.at);
     if judged.is_broken() {
         return None;
     }
-    if judged.checks.iter().any(|check| check.standing == Standing::Missing) {
+    if judged.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) {
         return Some(format!("{value} has no value of a metric, and counts as not kept"));
     }
     let more = judged.checks.iter().filter(undecided).map(|check| check.more_replications);

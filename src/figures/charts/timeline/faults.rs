@@ -1,8 +1,8 @@
 //! Warm-up and faults as shaded spans: each kind of fault has its shade, and each fault its ends and its name or number.
 
 use super::Clock;
-use crate::figures::figure::mark::{Mark, Span};
-use crate::figures::figure::style::Color;
+use crate::figures::mark::{PanelMark, ShadedSpan};
+use crate::figures::style::Color;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::setup::Fault;
@@ -26,11 +26,11 @@ const MOST_REMARKS: usize = 8;
 type Window = (SimDuration, Option<SimDuration>);
 
 /// The warm-up and the faults as shaded spans, as far as they are in view.
-pub(super) fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> {
+pub(super) fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<PanelMark> {
     let (start, end) = clock.range;
     let at = |time: SimDuration| clock.at(time.as_secs_f64());
     let warmup = results.setup.simulation.warmup.map_or(0.0, at);
-    let warmup = Span { from: 0.0, to: warmup, label: String::new(), color: WARMUP, has_ends: false };
+    let warmup = ShadedSpan { from: 0.0, to: warmup, label: String::new(), color: WARMUP, has_ends: false };
     let faults = &results.setup.faults;
     let name = |number: usize, fault: &Fault| match faults.len() > MOST_NAMED {
         true => (number + 1).to_string(),
@@ -42,7 +42,7 @@ pub(super) fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> 
             .filter(move |(from, to)| at(*from) < end && to.is_none_or(|to| at(to) > start));
         let label = if named { name(number, fault) } else { String::new() };
         let color = color(results, &fault.kind);
-        seen.enumerate().map(move |(window, (from, to))| Span {
+        seen.enumerate().map(move |(window, (from, to))| ShadedSpan {
             from: at(from),
             to: to.map_or(end, at),
             label: if window == 0 { label.clone() } else { String::new() },
@@ -51,14 +51,14 @@ pub(super) fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<Mark> 
         })
     });
     let seen = std::iter::once(warmup).chain(fault).filter(|span| span.from < end && span.to > start);
-    let clipped = seen.map(|span| Span { from: span.from.max(start), to: span.to.min(end), ..span });
-    clipped.map(Mark::Span).collect()
+    let clipped = seen.map(|span| ShadedSpan { from: span.from.max(start), to: span.to.min(end), ..span });
+    clipped.map(PanelMark::Span).collect()
 }
 
 /// The shades that are seen, with what they mean.
 pub(super) fn legend(results: &Results, clock: &Clock) -> Vec<(String, Color)> {
     let spans = spans(results, clock, false);
-    let is_seen = |color: Color| spans.iter().filter_map(Mark::as_span).any(|span| span.color == color);
+    let is_seen = |color: Color| spans.iter().filter_map(PanelMark::as_span).any(|span| span.color == color);
     let kinds = kinds(results);
     let mut shades: Vec<(String, Color)> = Vec::new();
     for color in FAULTS.into_iter().filter(|color| is_seen(*color)) {
@@ -128,10 +128,10 @@ fn words(results: &Results, clock: &Clock, fault: &Fault) -> String {
 mod tests {
     use super::*;
     use crate::figures::charts::timeline::figure;
-    use crate::results::sample::Sample;
+    use crate::results::sample::SampleFolder;
 
     fn with_faults(text: &str) -> Results {
-        let mut results = Sample::one_cell().results();
+        let mut results = SampleFolder::one_cell().results();
         results.setup.faults = toml_edit::de::from_str::<crate::results::setup::Setup>(text).unwrap().faults;
         results
     }
@@ -145,7 +145,7 @@ mod tests {
         };
         let text = [fault(5, "silent"), fault(7, "silent"), fault(8, "slow"), fault(5, "refuse")].concat();
         let figure = figure(&with_faults(&text)).unwrap();
-        let spans: Vec<&Span> = figure.panels[0].marks.iter().filter_map(Mark::as_span).collect();
+        let spans: Vec<&ShadedSpan> = figure.panels[0].marks.iter().filter_map(PanelMark::as_span).collect();
         let labels: Vec<&str> = spans.iter().map(|span| span.label.as_str()).collect();
         assert_eq!(labels, ["1", "2", "3", "4"]);
         assert!(spans.iter().all(|span| span.has_ends), "touching faults are told apart");
@@ -174,13 +174,14 @@ mod tests {
         let text = "[[faults]]\nat = \"0s\"\nkind = \"slow\"\ntarget = { zone = \"a\" }\n\
                     flapping = { period = \"1m\", active = \"20s\" }\n";
         let figure = figure(&with_faults(text)).unwrap();
-        let labels = figure.panels[0].marks.iter().filter_map(Mark::as_span).map(|span| span.label.as_str());
+        let labels =
+            figure.panels[0].marks.iter().filter_map(PanelMark::as_span).map(|span| span.label.as_str());
         assert_eq!(labels.filter(|label| !label.is_empty()).collect::<Vec<_>>(), ["slow"]);
     }
 
     #[test]
     fn faults_that_are_not_those_of_every_cell_are_said_to_be() {
-        let mut results = Sample::default().results();
+        let mut results = SampleFolder::default().results();
         let said = |results: &Results| figure(results).unwrap().notes.join(" ").contains("change them");
         assert!(!said(&results));
         results.setup.sweep.insert("faults.0.target.fraction".to_owned(), serde::de::IgnoredAny);

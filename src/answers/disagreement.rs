@@ -1,8 +1,9 @@
 //! Where a simulation disagrees with what the rules alone give, where both speak of the same.
 
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::expect::{Shares, caveats, expect_up_to};
+use crate::answers::expect::{caveats, expect_up_to};
 use crate::experiment::Experiment;
+use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
 use crate::stats::Estimate;
@@ -12,37 +13,19 @@ use crate::stats::Estimate;
 const SMALLEST_DIFFERENCE: f64 = 0.002;
 /// Scenarios with more states of health are not looked at: a run does not wait for that.
 const STATES_MAX: usize = 2_000;
-/// The most lines.
-const LINES_SHOWN: usize = 5;
-
-/// A metric, and what is expected of it.
-type Check = (&'static str, fn(&Shares) -> Option<f64>);
-
-const CHECKS: [Check; 3] = [
-    ("cross_zone_connection_ratio", |shares| shares.cross_zone),
-    ("spilled_connection_ratio", |shares| Some(shares.spilled)),
-    ("unhealthy_connection_ratio", |shares| Some(shares.unhealthy)),
-];
-
 /// A simulated share beside the expected one.
 struct Pair {
-    metric: &'static str,
+    metric: &'static Metric,
     place: String,
     simulated: Estimate,
     expected: f64,
 }
 
-/// A line for each share whose interval, corrected for all that is looked at, misses the expected one.
-pub(super) fn disagreements(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<String> {
+/// A sentence for each share whose interval, corrected for all that is looked at, misses the expected one.
+pub fn disagreements(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<String> {
     let pairs = pairs(experiment, summaries);
     let error = FAMILY_ERROR / pairs.len().max(1) as f64;
-    let mut lines: Vec<String> = pairs.iter().filter_map(|pair| line(pair, error)).collect();
-    if lines.len() > LINES_SHOWN {
-        let more = lines.len() - LINES_SHOWN;
-        lines.truncate(LINES_SHOWN);
-        lines.push(format!("note: … and {more} more"));
-    }
-    lines
+    pairs.iter().filter_map(|pair| sentence(pair, error)).collect()
 }
 
 fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
@@ -53,10 +36,10 @@ fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
             continue;
         }
         let Ok(expectation) = expect_up_to(&scenario, STATES_MAX) else { continue };
-        for (metric, expected) in CHECKS {
-            let found = summary.metrics.iter().find(|found| found.metric.name == metric);
+        for (metric, expected) in expectation.mean.as_metrics() {
+            let found = summary.metrics.iter().find(|found| found.metric.name == metric.name);
             let interval = found.and_then(|found| found.interval);
-            if let (Some(interval), Some(expected)) = (interval, expected(&expectation.mean)) {
+            if let (Some(interval), Some(expected)) = (interval, expected) {
                 let simulated = Estimate { n: interval.n, value: interval.mean, std_dev: interval.std_dev };
                 pairs.push(Pair { metric, place: experiment.describe(cell), simulated, expected });
             }
@@ -65,7 +48,7 @@ fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
     pairs
 }
 
-fn line(pair: &Pair, error: f64) -> Option<String> {
+fn sentence(pair: &Pair, error: f64) -> Option<String> {
     let Pair { metric, place, simulated, expected } = pair;
     let (low, high) = simulated.ends(error)?;
     let agrees = low <= *expected && *expected <= high;
@@ -74,8 +57,9 @@ fn line(pair: &Pair, error: f64) -> Option<String> {
     }
     let text = |value: f64| Unit::Percent.text(value);
     Some(format!(
-        "note: {metric} is {} ({} to {}) in {place}, and {} is expected from the rules alone; `zonesim expect` says what \
+        "{} is {} ({} to {}) in {place}, and {} is expected from the rules alone; `zonesim expect` says what \
          that leaves out",
+        metric.name,
         text(simulated.value),
         text(low),
         text(high),
@@ -89,14 +73,19 @@ mod tests {
 
     fn pair(expected: f64, std_dev: f64) -> Pair {
         let simulated = Estimate { n: 10, value: 0.5, std_dev: Some(std_dev) };
-        Pair { metric: "cross_zone_connection_ratio", place: "arm `x`".to_owned(), simulated, expected }
+        Pair {
+            metric: Metric::named("cross_zone_connection_ratio"),
+            place: "arm `x`".to_owned(),
+            simulated,
+            expected,
+        }
     }
 
     #[test]
     fn only_shown_and_noticeable_differences_are_said() {
-        assert_eq!(line(&pair(0.51, 0.1), 0.05), None, "within the interval");
-        assert_eq!(line(&pair(0.501, 0.000_1), 0.05), None, "too small to matter");
-        let said = line(&pair(0.6, 0.01), 0.05).unwrap();
+        assert_eq!(sentence(&pair(0.51, 0.1), 0.05), None, "within the interval");
+        assert_eq!(sentence(&pair(0.501, 0.000_1), 0.05), None, "too small to matter");
+        let said = sentence(&pair(0.6, 0.01), 0.05).unwrap();
         assert!(said.contains("50 %") && said.contains("60 %") && said.contains("arm `x`"), "{said}");
     }
 }

@@ -4,15 +4,15 @@ use super::style::{Color, Style};
 
 /// One thing that is drawn in a panel.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mark {
+pub enum PanelMark {
     /// A shaded stretch of the horizontal axis.
-    Span(Span),
+    Span(ShadedSpan),
     /// A thin line across the panel.
     Hairline(Hairline),
     /// Points, joined or not, with their uncertainty.
-    Series(Series),
+    Series(PointSeries),
     /// A horizontal line with its band.
-    Level(Level),
+    Level(LevelLine),
     /// Horizontal bars from zero, at places of a vertical category axis.
     Bars(Vec<Bar>),
     /// A table of numbers on shaded cells.
@@ -21,9 +21,9 @@ pub enum Mark {
     Remark(String),
 }
 
-impl Mark {
+impl PanelMark {
     /// The series, if it is one.
-    pub fn as_series(&self) -> Option<&Series> {
+    pub fn as_series(&self) -> Option<&PointSeries> {
         match self {
             Self::Series(series) => Some(series),
             _ => None,
@@ -39,7 +39,7 @@ impl Mark {
     }
 
     /// The span, if it is one.
-    pub fn as_span(&self) -> Option<&Span> {
+    pub fn as_span(&self) -> Option<&ShadedSpan> {
         match self {
             Self::Span(span) => Some(span),
             _ => None,
@@ -49,14 +49,14 @@ impl Mark {
 
 /// A value and the interval that it is uncertain by, if one is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct PlotValue {
     /// The value, usually a mean.
     pub value: f64,
     /// The ends of its interval.
     pub interval: Option<(f64, f64)>,
 }
 
-impl Estimate {
+impl PlotValue {
     /// A value without an interval.
     pub fn exact(value: f64) -> Self {
         Self { value, interval: None }
@@ -72,7 +72,7 @@ impl Estimate {
 
 /// A shaded stretch of the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Span {
+pub struct ShadedSpan {
     /// Where it begins.
     pub from: f64,
     /// Where it ends.
@@ -98,13 +98,13 @@ pub struct Hairline {
 
 /// Points, joined or not, with their uncertainty.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub struct PointSeries {
     /// Whose points they are.
     pub name: String,
     /// What they look like.
     pub style: Style,
     /// The points in drawing order; a missing one leaves a gap.
-    pub points: Vec<Option<Point>>,
+    pub points: Vec<Option<DataPoint>>,
     /// How they are joined.
     pub join: Join,
     /// How intervals are shown.
@@ -113,11 +113,11 @@ pub struct Series {
 
 /// One point of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct DataPoint {
     /// Where along the horizontal axis.
-    pub x: Estimate,
+    pub x: PlotValue,
     /// Where along the vertical axis.
-    pub y: Estimate,
+    pub y: PlotValue,
     /// Written beside it where there is room; may be empty.
     pub label: String,
 }
@@ -144,13 +144,13 @@ pub enum Spread {
 
 /// A horizontal line with its band.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
+pub struct LevelLine {
     /// Whose value it is.
     pub name: String,
     /// What it looks like.
     pub style: Style,
     /// The value and its band.
-    pub value: Estimate,
+    pub value: PlotValue,
 }
 
 /// One horizontal bar from zero.
@@ -159,7 +159,7 @@ pub struct Bar {
     /// Its place on the vertical category axis.
     pub place: f64,
     /// Its length and whisker; a missing one is said to be missing.
-    pub value: Option<Estimate>,
+    pub value: Option<PlotValue>,
     /// Its colour.
     pub color: Color,
 }

@@ -1,0 +1,94 @@
+//! What a chart of scalar metrics shows, and the figure of its panels.
+
+use super::axis::ValueAxis;
+use super::cells::Facet;
+use crate::figures::mark::PlotValue;
+use crate::figures::{Figure, Panel};
+use crate::metrics::{Metric, Words};
+use crate::results::{Cell, Results};
+
+/// One metric of a chart, in the chart's words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    pub(super) metric: &'static Metric,
+    /// The title of its panels.
+    pub(super) title: &'a str,
+    /// How its values are shown.
+    pub(super) axis: ValueAxis<'a>,
+}
+
+/// The mean of `metric` over the replications of `cell` with its confidence interval.
+pub(super) fn estimate(results: &Results, cell: &Cell, metric: &Metric) -> Option<PlotValue> {
+    let row = results.summary(cell.number, metric.name)?;
+    Some(PlotValue { value: row.mean?, interval: row.ci_low.zip(row.ci_high) })
+}
+
+/// What a chart of metrics shows.
+#[derive(Clone, Debug)]
+pub(super) struct Sheet<'a> {
+    pub(super) results: &'a Results,
+    /// The beginning of the title, such as "Latency".
+    pub(super) title: &'a str,
+    pub(super) metrics: Vec<Shown<'a>>,
+    pub(super) facets: Vec<Facet>,
+    /// Whether the vertical axes are logarithmic, whatever the values.
+    pub(super) log: bool,
+}
+
+impl Shown<'static> {
+    /// `metric` in its own words; where rows are metrics and columns are facets, in those for an axis alone.
+    pub(super) fn new(metric: &'static Metric, is_table: bool) -> Self {
+        let Words { title, quantity, label, short, .. } = metric.words;
+        let label = match is_table {
+            false => quantity,
+            true if short.is_empty() => label,
+            true => short,
+        };
+        Self { metric, title, axis: ValueAxis::of(metric, label) }
+    }
+}
+
+impl Sheet<'_> {
+    /// Whether rows are metrics and columns are facets.
+    pub(super) fn is_table(&self) -> bool {
+        self.metrics.len() > 1 && self.facets.len() > 1
+    }
+
+    /// Gives the panels, metric by metric, their titles and makes a figure of them.
+    pub(super) fn figure(&self, mut panels: Vec<Panel>, by: &str) -> Figure {
+        let facets = self.facets.len();
+        for (index, panel) in panels.iter_mut().enumerate() {
+            let (metric, facet) = (&self.metrics[index / facets], &self.facets[index % facets]);
+            panel.title = match (self.metrics.len(), facets) {
+                (1, _) => facet.label.clone(),
+                (_, 1) => metric.title.to_owned(),
+                _ if index < facets => facet.label.clone(),
+                _ => String::new(),
+            };
+        }
+        let square = (1..4).find(|columns| columns * columns >= panels.len()).unwrap_or(4);
+        let columns = if self.is_table() { facets } else { square };
+        Figure::new(format!("{} by {by}", self.title), panels, columns)
+    }
+
+    /// Says which arms have no value at all of a metric, so that their absence isn't taken for zero.
+    pub(super) fn absences(&self) -> Option<String> {
+        let Self { results, metrics, .. } = self;
+        let lacking = |shown: &Shown<'_>| {
+            let has = |arm: usize| {
+                let of_arm = |cell: &&Cell| cell.arm == arm;
+                results
+                    .cells
+                    .iter()
+                    .filter(of_arm)
+                    .any(|cell| estimate(results, cell, shown.metric).is_some())
+            };
+            let is_shown = |arm: usize| results.cells.iter().any(|cell| cell.arm == arm);
+            let arms = results.arms.iter().enumerate().filter(|(arm, _)| is_shown(*arm) && !has(*arm));
+            let arms: Vec<&str> = arms.map(|(_, name)| name.as_str()).collect();
+            (!arms.is_empty()).then(|| format!("“{}” of {}", shown.title, arms.join(", ")))
+        };
+        let lacking: Vec<String> = metrics.iter().filter_map(lacking).collect();
+        (!lacking.is_empty()).then(|| format!("Without a value: {}.", lacking.join("; ")))
+    }
+}

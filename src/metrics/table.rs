@@ -1,0 +1,180 @@
+//! The table of metrics. A row: name, unit, which values are good, how they are written; meaning; formula; words.
+//!
+//! Counts of work done are neither good nor bad: arms meet the same arrivals, and what differs comes of failures and
+//! retries. The price of processing falls when traffic is lost, so that less is not better.
+
+use super::Good::{Low, Neither};
+use super::MetricWhole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
+use super::formula::{
+    busiest_backend, busiest_zone, bytes, cross_zone, mean_backends, millis, peak_utilization, usd_per_month,
+};
+use super::unit::Unit::{Number, Percent, Usd};
+use super::{Formula, Metric, Words};
+use crate::lb::policy::PlacementOutcome;
+use crate::sim::outcome::FailureCause;
+
+macro_rules! metrics {
+    ($(
+        $name:ident [$unit:literal] $good:ident $format:ident
+            $definition:literal
+            = $formula:expr
+            $(, shown { $($word:ident: $text:literal),+ $(,)? })?;
+    )+) => {
+        /// Every metric, in the order of the columns of `runs.csv`.
+        #[allow(clippy::needless_update, reason = "one metric may have all words")]
+        pub const METRICS: &[Metric] = &[$(Metric {
+            name: stringify!($name), unit: $unit, definition: $definition, good: $good, format: $format,
+            formula: $formula, words: Words { $($($word: $text,)+)? ..Words::NONE },
+        }),+];
+    };
+}
+
+/// A metric that counts.
+macro_rules! count {
+    ($run:ident => $value:expr) => {
+        Formula::Value(|$run| Some($value as f64))
+    };
+}
+
+/// A metric that is the part of a whole.
+macro_rules! part {
+    ($whole:ident, $run:ident => $value:expr) => {
+        Formula::Part($whole, |$run| $value as f64)
+    };
+}
+
+metrics! {
+    connections ["connections"] Neither Number
+        "connections whose first packet was sent in the measured window"
+        = count!(run => run.outcome.total().connections);
+    failed_connections ["connections"] Low Number
+        "connections that never completed all their requests"
+        = count!(run => run.outcome.total().failed_connections);
+    failure_ratio ["1"] Low Percent
+        "failed connections over connections"
+        = part!(Connections, run => run.outcome.total().failed_connections),
+        shown {
+            heading: "failures", noun: "failures", topic: "failed connections",
+            title: "Failed connections", quantity: "Connections (%)", label: "Failed connections (%)",
+        };
+    failed_no_backend ["connections"] Low Number
+        "failed: the load balancer forwarded no packet of it to any backend"
+        = count!(run => run.outcome.failed(FailureCause::NoBackend)),
+        shown { title: "No backend", quantity: "Connections per run" };
+    failed_connect_timeout ["connections"] Low Number
+        "failed: no handshake within the connect timeout"
+        = count!(run => run.outcome.failed(FailureCause::ConnectTimeout)),
+        shown { title: "Connect timeout", quantity: "Connections per run" };
+    failed_refused ["connections"] Low Number
+        "failed: a backend answered the SYN with RST"
+        = count!(run => run.outcome.failed(FailureCause::Refused)),
+        shown { title: "Refused", quantity: "Connections per run" };
+    failed_reset ["connections"] Low Number
+        "failed: a backend answered a later packet with RST, or reset the connection when it failed"
+        = count!(run => run.outcome.failed(FailureCause::Reset)),
+        shown { title: "Reset", quantity: "Connections per run" };
+    failed_request_timeout ["connections"] Low Number
+        "failed: no response within the request timeout"
+        = count!(run => run.outcome.failed(FailureCause::RequestTimeout)),
+        shown { title: "Request timeout", quantity: "Connections per run" };
+    failed_queue_full ["connections"] Low Number
+        "failed: the backend's queue was full"
+        = count!(run => run.outcome.failed(FailureCause::QueueFull)),
+        shown { title: "Queue full", quantity: "Connections per run" };
+    requests ["requests"] Neither Number
+        "requests that got their response"
+        = count!(run => run.outcome.total().requests);
+    cross_zone_connection_ratio ["1"] Low Percent
+        "share of the connections of clients in the region's zones that reached a backend of another zone"
+        = part!(ZonalConnections, run => cross_zone(run).connections),
+        shown {
+            heading: "cross-zone", noun: "cross-zone share",
+            title: "Connections to another zone", quantity: "Connections (%)",
+            label: "Cross-zone connections (%)",
+        };
+    cross_zone_byte_ratio ["1"] Low Percent
+        "share of the bytes, both ways, of clients in the region's zones that crossed zones"
+        = part!(ZonalBytes, run => bytes(&cross_zone(run)));
+    cross_zone_bytes ["bytes"] Low Number
+        "bytes, both ways, that crossed zones"
+        = count!(run => bytes(&cross_zone(run)));
+    cross_zone_usd_per_month ["USD/month"] Low Usd
+        "price of the bytes that crossed zones, for a month of 730 h at the window's rate"
+        = Formula::Value(|run| {
+            Some(usd_per_month(run, bytes(&cross_zone(run)), run.scenario.prices.inter_zone_per_gib))
+        }),
+        shown {
+            heading: "USD a month", noun: "cross-zone cost", topic: "cross-zone cost a month",
+            label: "Cross-zone traffic (USD/month)",
+        };
+    processing_usd_per_month ["USD/month"] Neither Usd
+        "price of the bytes from clients to backends, for a month of 730 h at the window's rate"
+        = Formula::Value(|run| {
+            let sent = run.outcome.total().request_bytes as f64;
+            Some(usd_per_month(run, sent, run.scenario.prices.processing_per_gib))
+        });
+    connect_p50_ms ["ms"] Low Number
+        "median time from the first SYN to the handshake's end"
+        = Formula::Value(|run| run.latency.connect.quantile(500).map(millis)),
+        shown { title: "Connect, median", quantity: "Latency (ms)" };
+    connect_p99_ms ["ms"] Low Number
+        "99th percentile of the time from the first SYN to the handshake's end"
+        = Formula::Value(|run| run.latency.connect.quantile(990).map(millis)),
+        shown { title: "Connect, 99 % quantile", quantity: "Latency (ms)", label: "Connect, 99 % (ms)" };
+    request_p50_ms ["ms"] Low Number
+        "median time from a request to its whole response"
+        = Formula::Value(|run| run.latency.request.quantile(500).map(millis)),
+        shown { title: "Request, median", quantity: "Latency (ms)" };
+    request_p99_ms ["ms"] Low Number
+        "99th percentile of the time from a request to its whole response"
+        = Formula::Value(|run| run.latency.request.quantile(990).map(millis)),
+        shown {
+            heading: "request p99 ms", noun: "tail latency", topic: "request p99 (ms)",
+            title: "Request, 99 % quantile", quantity: "Latency (ms)",
+            label: "Request latency, 99 % quantile (ms)", short: "Request, 99 % (ms)",
+        };
+    network_rtt_mean_ms ["ms"] Low Number
+        "mean round trip of handshakes and requests"
+        = part!(RoundTrips, run => run.latency.network_rtt.sum() / 1e6);
+    backend_load_max_over_mean ["1"] Low Number
+        "requests of the busiest backend over the mean of the backends that can serve"
+        = Formula::Value(busiest_backend),
+        shown { title: "Most loaded backend", quantity: "Load over mean load", label: "Backend load, max/mean" };
+    zone_load_max_over_mean ["1"] Low Number
+        "requests per backend that can serve of the busiest zone, over the mean of all backends that can serve"
+        = Formula::Value(busiest_zone),
+        shown {
+            heading: "hottest zone",
+            title: "Most loaded zone", quantity: "Load over mean load", label: "Zone load, max/mean",
+        };
+    peak_utilization ["1"] Low Percent
+        "highest share of busy workers of any backend over one sample interval"
+        = Formula::Value(peak_utilization);
+    spilled_connection_ratio ["1"] Neither Percent
+        "share of connections that left the choice of their zone because too few of its backends were eligible"
+        = part!(Connections, run => run.outcome.decided(PlacementOutcome::Spilled));
+    unhealthy_connection_ratio ["1"] Low Percent
+        "share of connections placed on a backend that the load balancer held unhealthy"
+        = part!(Connections, run => run.outcome.unhealthy_connections);
+    conntrack_peak_entries ["entries"] Neither Number
+        "most entries of the connection tracking table at one time; entries that die idle are counted up to 1/128 of the timeout longer"
+        = count!(run => run.outcome.conntrack_peak_entries);
+    conntrack_lookups ["packets"] Neither Number
+        "packets looked up in the connection tracking table"
+        = count!(run => run.outcome.conntrack_lookups);
+    conntrack_hits ["packets"] Neither Number
+        "lookups that found a live entry"
+        = count!(run => run.outcome.conntrack_hits);
+    diverted_connections ["connections"] Low Number
+        "connections of which a later packet was sent to another backend"
+        = count!(run => run.outcome.diverted_connections);
+    health_transitions ["transitions"] Neither Number
+        "changes of a backend's state of health as the load balancer sees it"
+        = count!(run => run.outcome.health_transitions);
+    failover_switches ["switches"] Neither Number
+        "changes of the role that serves"
+        = count!(run => run.outcome.failover_switches);
+    mean_backends ["backends"] Neither Number
+        "configured backends, on average over time"
+        = Formula::Value(mean_backends);
+}

@@ -1,0 +1,210 @@
+//! The CSV files of a results folder, each in one table of columns: name, unit, meaning, how it is written, and as what it
+//! is read.
+//!
+//! Headers, writing, reading and the names that axes can't have derive from it; to add a column is to add a row. The
+//! columns of `runs.csv` are the metrics.
+
+/// What a column of this kind is read as.
+macro_rules! read_type {
+    (text) => { String };
+    ($kind:ident) => { Option<f64> };
+}
+
+macro_rules! read_field {
+    (text, $fields:ident, $name:expr) => {
+        $fields.text($name)?.to_owned()
+    };
+    ($kind:ident, $fields:ident, $name:expr) => {
+        $fields.number($name)?
+    };
+}
+
+macro_rules! written_field {
+    (text, $value:expr) => {
+        $crate::metrics::tables::Field::Text($value)
+    };
+    (count, $value:expr) => {
+        $crate::metrics::tables::Field::Count($value)
+    };
+    (number, $value:expr) => {
+        $crate::metrics::tables::Field::Number($value)
+    };
+}
+
+/// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit,
+/// meaning, and its value in the row that is written. Numbers and counts are read as numbers that may be missing.
+macro_rules! results_file {
+    (
+        $row:ident in $file:literal $(by $run:ident)?: $about:literal;
+        of ($($source:ident: $type:ty),+)
+        $($kind:ident $name:ident [$unit:literal] $meaning:literal = $value:expr;)+
+    ) => {
+        #[doc = $about]
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $row {
+            /// The number of the cell.
+            pub cell: usize,
+            $(/// Which replication it is.
+            pub $run: usize,)?
+            $(#[doc = $meaning] pub $name: read_type!($kind),)+
+        }
+
+        impl $crate::metrics::tables::FileRow for $row {
+            const FILE: $crate::metrics::tables::ResultsFile = $crate::metrics::tables::ResultsFile {
+                name: $file,
+                row: $about,
+                columns: &[$($crate::metrics::tables::Column { name: stringify!($name), unit: $unit, meaning: $meaning }),+],
+            };
+
+            fn read<F: $crate::metrics::tables::ReadFields>(fields: &F) -> Result<Self, F::Error> {
+                Ok(Self {
+                    cell: fields.index("cell")?,
+                    $($run: fields.index(stringify!($run))?,)?
+                    $($name: read_field!($kind, fields, stringify!($name)),)+
+                })
+            }
+        }
+
+        impl $row {
+            /// The fields of a row after the columns that tell it apart.
+            fn fields<'a>($($source: $type),+) -> Vec<$crate::metrics::tables::Field<'a>> {
+                vec![$(written_field!($kind, $value)),+]
+            }
+        }
+    };
+}
+mod backends;
+mod decisions;
+mod latency;
+mod summary;
+mod timeline;
+mod traffic;
+
+pub use backends::BackendRow;
+pub use decisions::DecisionRow;
+pub use latency::LatencyRow;
+pub use summary::{MetricSummary, Observations, SummaryRow};
+pub use timeline::{MeanTimeline, TimelineRow};
+pub use traffic::TrafficRow;
+
+use super::{METRICS, MeasuredRun};
+
+/// One column of a results file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit; `1` for shares and counts of nothing else, empty for texts.
+    pub unit: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// One results file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResultsFile {
+    /// Its name.
+    pub name: &'static str,
+    /// What one of its rows is.
+    pub row: &'static str,
+    /// Its columns after those that tell cells and runs apart.
+    pub columns: &'static [Column],
+}
+
+/// One field of a row that is written. What is missing is empty, never zero.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field<'a> {
+    /// A text that stands somewhere.
+    Text(&'a str),
+    /// A text that was made.
+    Owned(String),
+    /// A count.
+    Count(u64),
+    /// A number, if there is one.
+    Number(Option<f64>),
+}
+
+/// One record that is read, whose fields are asked for by name.
+pub trait ReadFields {
+    /// What can be wrong with a field.
+    type Error;
+    /// The field in column `name` as it stands.
+    ///
+    /// # Errors
+    /// If there is no such column.
+    fn text(&self, name: &str) -> Result<&str, Self::Error>;
+    /// The whole number in column `name`.
+    ///
+    /// # Errors
+    /// If there is no such column, or something else in it.
+    fn index(&self, name: &str) -> Result<usize, Self::Error>;
+    /// The number in column `name`, or nothing where the field is empty.
+    ///
+    /// # Errors
+    /// If there is no such column, or something else in it.
+    fn number(&self, name: &str) -> Result<Option<f64>, Self::Error>;
+}
+
+/// A row of a results file as it is read. Axis columns are not repeated here: `cell` leads to them.
+pub trait FileRow: Sized {
+    /// The file.
+    const FILE: ResultsFile;
+    /// Reads the row.
+    ///
+    /// # Errors
+    /// If a column is missing, or a field holds something else than it should.
+    fn read<F: ReadFields>(fields: &F) -> Result<Self, F::Error>;
+}
+
+/// A row of a file that has rows for every run.
+pub trait RunRow: FileRow {
+    /// Every row of `run`, after the columns that tell it apart.
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
+}
+
+/// The columns that tell cells and runs apart. Axes stand behind the arm.
+const HEAD: [Column; 4] = [
+    Column { name: "cell", unit: "1", meaning: "the number of the cell" },
+    Column { name: "arm", unit: "", meaning: "the arm" },
+    Column { name: "replication", unit: "1", meaning: "which replication it is" },
+    Column { name: "seed", unit: "1", meaning: "the seed of the experiment" },
+];
+
+/// Every file but `runs.csv`.
+pub const FILES: [ResultsFile; 6] = [
+    SummaryRow::FILE,
+    TrafficRow::FILE,
+    LatencyRow::FILE,
+    BackendRow::FILE,
+    DecisionRow::FILE,
+    TimelineRow::FILE,
+];
+
+/// Whether some file has a column called `name`, so that no axis can be called so.
+pub fn is_column(name: &str) -> bool {
+    let columns = HEAD.iter().chain(FILES.iter().flat_map(|file| file.columns));
+    columns.map(|column| column.name).chain(METRICS.iter().map(|metric| metric.name)).any(|own| own == name)
+}
+
+/// Milliseconds.
+fn millis(nanos: Option<u64>) -> Option<f64> {
+    nanos.map(|nanos| nanos as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_has_a_meaning_and_a_name_of_its_own_in_its_file() {
+        for file in FILES {
+            for column in file.columns {
+                assert!(!column.meaning.is_empty() && is_column(column.name), "{}", column.name);
+                let same = file.columns.iter().chain(&HEAD).filter(|other| other.name == column.name);
+                assert_eq!(same.count(), 1, "{} of {}", column.name, file.name);
+            }
+        }
+        assert!(is_column("seed") && is_column("mean_wait_ms") && is_column("failure_ratio"));
+        assert!(!is_column("spillover_ratio"));
+    }
+}

@@ -1,0 +1,44 @@
+//! What backends did.
+
+use super::{Field, RunRow};
+use crate::metrics::{MeasuredRun, load_multiples};
+use crate::sim::outcome::{BackendOutcome, Traffic};
+use crate::sim::scenario::{BackendSpec, Scenario};
+
+/// A backend and what it did; nothing for the connections that reached none.
+type Known<'a> = Option<(&'a BackendSpec, &'a BackendOutcome)>;
+
+results_file! {
+    BackendRow in "backends.csv" by replication: "What one backend did in one run, or what reached none.";
+    of (world: &'a Scenario, known: Known<'a>, traffic: &Traffic, load_multiple: Option<f64>)
+    text backend [""] "the backend; empty for connections that reached none"
+        = known.map_or("", |(spec, _)| &spec.name);
+    text group [""] "its group" = known.map_or("", |(spec, _)| &world.groups[spec.group].name);
+    text zone [""] "its zone" = known.map_or("", |(spec, _)| &world.zones[spec.zone]);
+    count connections ["connections"] "connections" = traffic.connections;
+    count requests ["requests"] "requests that got their response" = traffic.requests;
+    number load_multiple ["1"] "requests over the mean of all backends that serve" = load_multiple;
+    number utilization ["1"] "the share of worker time in use" = known.and_then(|(_, found)| found.utilization);
+    number peak_active ["connections"] "the most connections at once"
+        = known.map(|(_, found)| found.peak_active as f64);
+    number unhealthy_s ["s"] "seconds that the load balancer held it unhealthy"
+        = known.map(|(_, found)| found.unhealthy_nanos as f64 / 1e9);
+    count failed_connections ["connections"] "connections that failed" = traffic.failed_connections;
+    number mean_queue_length ["requests"] "the mean number of requests that waited"
+        = known.and_then(|(_, found)| found.mean_queue_length);
+    number mean_wait_ms ["ms"] "the mean time that requests waited"
+        = known.and_then(|(_, found)| found.mean_wait).map(|nanos| nanos / 1e6);
+}
+
+impl RunRow for BackendRow {
+    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+        let MeasuredRun { scenario, outcome, .. } = *run;
+        let multiples = load_multiples(scenario, outcome);
+        let of_backends = outcome.backends.pairs().map(|(backend, found)| {
+            let multiple = multiples.as_ref().and_then(|multiples| multiples[backend]);
+            Self::fields(scenario, Some((&scenario.backends[backend], found)), &found.traffic, multiple)
+        });
+        let nowhere = (outcome.nowhere.connections > 0).then_some(&outcome.nowhere);
+        of_backends.chain(nowhere.map(|traffic| Self::fields(scenario, None, traffic, None))).collect()
+    }
+}

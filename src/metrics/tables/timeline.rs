@@ -1,0 +1,146 @@
+//! The timeline of a cell: means over its replications.
+
+use super::Field;
+use crate::ids::{IdVec, PlaceId, ZoneId};
+use crate::sim::outcome::{ByZone, Sample, Timeline, ZoneSample};
+use crate::sim::scenario::Scenario;
+use crate::time::SimTime;
+
+results_file! {
+    TimelineRow in "timeline.csv": "One sample of a cell between two zones, the mean over its replications.";
+    of (world: &'a Scenario, place: PlaceId, zone: Option<ZoneId>, sum: &SampleSum, sample: &MeanSample<'_>)
+    number time_s ["s"] "simulated time at the beginning of the sample" = Some(sample.start.as_secs_f64());
+    text client_zone [""] "the zone of the clients" = &world.places[place].name;
+    text backend_zone [""] "the zone of the backends; empty where no backend was reached"
+        = zone.map_or("", |zone| &world.zones[zone]);
+    number connections_per_s ["connections/s"] "connections begun per second"
+        = Some(sum.connections as f64 / sample.seconds);
+    number failed_per_s ["connections/s"] "connections failed per second"
+        = Some(sum.failed as f64 / sample.seconds);
+    number connect_p99_ms ["ms"] "the 99 % quantile of the time to connect"
+        = sum.connect_p99.value().map(|nanos| nanos / 1e6);
+    number healthy_backends ["backends"] "backends of the zone that the load balancer holds healthy"
+        = zone.map(|zone| sample.zones[zone].healthy / sample.replications);
+    number active_connections ["connections"] "connections under way"
+        = zone.map(|_| sum.active / sample.replications);
+    number utilization ["1"] "the mean share of busy workers of the zone's backends"
+        = zone.and_then(|zone| sample.zones[zone].utilization.value());
+    number failover_switches ["switches"] "changes of the role that serves, in all zones"
+        = Some(sample.switches as f64 / sample.replications);
+}
+
+/// One sample, summed over the replications.
+struct MeanSample<'s> {
+    start: SimTime,
+    /// Its length, over all replications.
+    seconds: f64,
+    replications: f64,
+    zones: &'s IdVec<ZoneId, ZoneSum>,
+    switches: u64,
+}
+
+/// Sums over the replications so far.
+#[derive(Debug, Default)]
+pub struct MeanTimeline {
+    replications: u32,
+    samples: Vec<IdVec<PlaceId, ByZone<SampleSum>>>,
+    zones: Vec<IdVec<ZoneId, ZoneSum>>,
+    switches: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct SampleSum {
+    connections: u64,
+    failed: u64,
+    active: f64,
+    connect_p99: Mean,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ZoneSum {
+    healthy: f64,
+    utilization: Mean,
+}
+
+/// The mean of what not every replication has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        self.sum += value.unwrap_or(0.0);
+        self.count += u32::from(value.is_some());
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
+}
+
+impl ZoneSum {
+    fn add(&mut self, sample: &ZoneSample) {
+        self.healthy += sample.healthy;
+        self.utilization.add(sample.utilization);
+    }
+}
+
+impl SampleSum {
+    fn add(&mut self, sample: &Sample) {
+        self.connections += sample.connections;
+        self.failed += sample.failed;
+        self.active += sample.active;
+        self.connect_p99.add(sample.connect_p99.map(|nanos| nanos as f64));
+    }
+}
+
+impl MeanTimeline {
+    /// Adds one replication.
+    pub fn add(&mut self, timeline: &Timeline, scenario: &Scenario) {
+        if self.replications == 0 {
+            let zones = scenario.zones.len();
+            let row = || scenario.places.iter().map(|_| ByZone::new(zones)).collect();
+            self.samples = timeline.traffic.iter().map(|_| row()).collect();
+            let row = || scenario.zones.iter().map(|_| ZoneSum::default()).collect();
+            self.zones = timeline.zones.iter().map(|_| row()).collect();
+            self.switches = vec![0; timeline.failover_switches.len()];
+        }
+        self.replications += 1;
+        for (sums, samples) in self.samples.iter_mut().zip(&timeline.traffic) {
+            let samples = samples.iter().flat_map(|row| row.pairs().map(|(_, sample)| sample));
+            let sums = sums.iter_mut().flat_map(ByZone::iter_mut);
+            sums.zip(samples).for_each(|(sum, sample)| sum.add(sample));
+        }
+        for (sums, samples) in self.zones.iter_mut().zip(&timeline.zones) {
+            sums.iter_mut().zip(samples).for_each(|(sum, sample)| sum.add(sample));
+        }
+        let switches = self.switches.iter_mut().zip(&timeline.failover_switches);
+        switches.for_each(|(sum, count)| *sum += count);
+    }
+
+    /// The fields of every row after cell, arm and axes. A client place of which connections reached no backend has rows
+    /// without a backend zone for them.
+    pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Vec<Field<'a>>> {
+        let timing = scenario.timing;
+        let replications = f64::from(self.replications);
+        let lost: IdVec<PlaceId, bool> = scenario
+            .places
+            .ids()
+            .map(|place| self.samples.iter().any(|row| row[place].nowhere.connections > 0))
+            .collect();
+        let starts = (0..).map(move |index| timing.window_start() + timing.sample_interval * index);
+        let samples = starts.zip(self.samples.iter().zip(self.zones.iter().zip(&self.switches)));
+        samples.flat_map(move |(start, (sums, (zones, switches)))| {
+            let end = (start + timing.sample_interval).min(timing.window_end());
+            let seconds = (end - start).as_secs_f64() * replications;
+            let sample = MeanSample { start, seconds, replications, zones, switches: *switches };
+            let pairs = sums.pairs().flat_map(|(place, row)| row.pairs().map(move |pair| (place, pair)));
+            let shown = pairs.filter(|(place, (zone, _))| zone.is_some() || lost[*place]);
+            shown
+                .map(|(place, (zone, sum))| TimelineRow::fields(scenario, place, zone, sum, &sample))
+                .collect::<Vec<_>>()
+        })
+    }
+}
