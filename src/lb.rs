@@ -6,6 +6,7 @@
 
 pub mod affinity;
 pub mod backend;
+pub mod change;
 mod conntrack;
 pub mod eligibility;
 pub mod health;

@@ -17,7 +17,7 @@ use super::problem::{choice, quoted};
 use super::reason::Reason;
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::Role;
-use crate::sim::scenario::Change;
+use crate::lb::change::Change;
 pub(super) use affinity::Affinity;
 pub(super) use instances::Instances;
 pub(super) use pools::{Pool, Pools};

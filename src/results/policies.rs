@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use crate::experiment::{Cell, Experiment};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Backend, Member, Role, Roster};
+use crate::lb::change::Change;
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::{Origin, Outcome, Policy, ZonalAffinity, decide};
-use crate::sim::scenario::{Change, Scenario};
+use crate::sim::scenario::Scenario;
 
 /// The path of the ratio.
 const RATIO: &str = "backend_service.zonal_affinity.spillover_ratio";

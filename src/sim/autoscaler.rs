@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 
 use super::event::{BackendStep, Event};
 use super::flow::Flows;
-use super::scenario::{AutoscalingPolicy, Change, Scenario};
+use super::scenario::{AutoscalingPolicy, Scenario};
 use super::simulation::Simulation;
 use super::station::Station;
 use crate::ids::{BackendId, GroupId, IdVec};
+use crate::lb::change::Change;
 use crate::time::{SimDuration, SimTime};
 
 /// The autoscaler of one group.

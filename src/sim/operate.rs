@@ -1,9 +1,10 @@
 //! What an operator does to the load balancer while it runs.
 
 use super::event::{BackendStep, Event};
-use super::scenario::{Change, Scenario};
+use super::scenario::Scenario;
 use super::simulation::Simulation;
 use crate::ids::{BackendId, IdVec};
+use crate::lb::change::Change;
 use crate::time::SimTime;
 
 impl Simulation<'_> {

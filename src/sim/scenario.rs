@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::{Backend, Member, Role};
+use crate::lb::change::Change;
 use crate::lb::health::HealthCheck;
 use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
@@ -552,16 +553,6 @@ impl FaultSchedule {
     }
 }
 
-impl Change {
-    /// The backend that comes, goes or changes its role.
-    pub fn member(&self) -> Option<BackendId> {
-        match *self {
-            Self::Add(backend) | Self::Remove(backend) | Self::SetRole(backend, _) => Some(backend),
-            Self::SetChecked(..) | Self::Configure(_) => None,
-        }
-    }
-}
-
 /// Something that an operator does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
@@ -569,19 +560,4 @@ pub struct Operation {
     pub at: SimTime,
     /// What changes.
     pub changes: Vec<Change>,
-}
-
-/// One change of configuration.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Change {
-    /// The load balancer is configured like this from now on.
-    Configure(Settings),
-    /// A backend is added.
-    Add(BackendId),
-    /// A backend is removed.
-    Remove(BackendId),
-    /// A backend changes its role.
-    SetRole(BackendId, Role),
-    /// A backend is judged by the health check from now on, or no more.
-    SetChecked(BackendId, bool),
 }

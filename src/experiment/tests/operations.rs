@@ -5,7 +5,8 @@ use super::{POOLS, SMALL, changed, parse, scenario, set, targets};
 use crate::experiment::Overrides;
 use crate::ids::{BackendId, Id};
 use crate::lb::backend::Role;
-use crate::sim::scenario::{Change, Scenario};
+use crate::lb::change::Change;
+use crate::sim::scenario::Scenario;
 use crate::time::{SimDuration, SimTime};
 
 /// The small experiment without arms, of two primaries in zone a and three failover backends in zone b.

@@ -12,7 +12,8 @@ use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
 use crate::experiment::reader::{read, read_tagged};
 use crate::ids::BackendId;
-use crate::sim::scenario::{Change, Operation, Timing};
+use crate::lb::change::Change;
+use crate::sim::scenario::{Operation, Timing};
 use crate::time::{SimDuration, SimTime};
 
 /// A member of `[[operations]]`, where the other keys depend on `do`.
