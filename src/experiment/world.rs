@@ -31,7 +31,7 @@ use super::reason::Reason;
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
-use crate::lb::health::{HealthCheck, HealthCheckSettings, ProbeType};
+use crate::lb::health::{HealthCheckSettings, HealthChecking, ProbeType};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::BackendService;
@@ -84,7 +84,7 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
     let operations = operations::operations(root)?;
     let timing = world.simulation.timing()?;
     let zones = world.region.zones()?;
-    let health_check = HealthCheck::new(world.health_check).map_err(|error| {
+    let health_check = HealthChecking::new(world.health_check).map_err(|error| {
         let path = error.key().split('.').fold(KeyPath::to("health_check"), KeyPath::key);
         let problem = Problem::because(path, &error);
         if error.is_of_the_api() { problem.refused(Reason::Invalid) } else { problem }

@@ -9,7 +9,7 @@ pub use settings::{HealthCheckError, HealthCheckSettings, ProbeType};
 
 /// A health check that the Compute API would accept.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HealthCheck {
+pub struct HealthChecking {
     /// From the start of one probe to the start of the next.
     pub check_interval: SimDuration,
     /// How long a probe waits for its answer; at most the interval.

@@ -8,7 +8,7 @@ use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::{Backend, Member, Role};
 use crate::lb::change::Change;
-use crate::lb::health::HealthCheck;
+use crate::lb::health::HealthChecking;
 use crate::lb::packet::Protocol;
 use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
@@ -33,7 +33,7 @@ pub struct Scenario {
     /// How the load balancer is configured.
     pub balancer: Settings,
     /// How the load balancer learns of health.
-    pub health_check: HealthCheck,
+    pub health_check: HealthChecking,
     /// The groups of backends.
     pub groups: IdVec<GroupId, Group>,
     /// Every backend that is ever configured, in configuration order: group by group, each in the order of its members.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{HealthCheck, ProberVerdict, Probers, Thresholds};
+use super::{HealthChecking, ProberVerdict, Probers, Thresholds};
 use crate::time::SimDuration;
 
 /// What a probe asks for. All types probe alike here: what counts is whether the backend answers.
@@ -174,7 +174,7 @@ fn threshold(key: &'static str, field: &'static str, value: i64) -> Result<u8, H
     }
 }
 
-impl HealthCheck {
+impl HealthChecking {
     /// The check that `settings` describe.
     ///
     /// # Errors
