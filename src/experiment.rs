@@ -3,7 +3,7 @@
 //! Reading goes one way: text, TOML tree (`draft`), overrides of the command line (`assignment`), arms and
 //! axes (`plan`), cells. Each cell is the tree with its arm's and its axes' values, read (`reader`) into the
 //! types of the model and resolved (`world`). Its load balancer is checked as the Compute API would check it, at its
-//! creation and after each operation (`control_plane`). All cells are checked when the file is read, so that nothing
+//! creation and after each operation ([`crate::compute`]). All cells are checked when the file is read, so that nothing
 //! can fail later.
 //!
 //! # Paths
@@ -23,15 +23,15 @@
 //!
 //! # Errors
 //! There is one kind of problem, with the path of the key that it is about (`problem`), and the answer of the Compute
-//! API where it is the API that refuses (`reason`). `draft` finds out which line or which override is to blame, and
+//! API where it is the API that refuses (`api`). `draft` finds out which line or which override is to blame, and
 //! `error` shows it.
 
+mod api;
 mod assignment;
 mod axis;
 mod bounded;
 mod charts;
 mod column;
-mod control_plane;
 mod decimal;
 mod draft;
 mod empirical;
@@ -43,7 +43,6 @@ mod plan;
 mod precision;
 mod problem;
 mod reader;
-mod reason;
 mod threshold;
 mod trace;
 mod world;

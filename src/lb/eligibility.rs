@@ -1,14 +1,11 @@
 //! The original eligible backends of a backend service (rules ELIG-1 to ELIG-11).
 
-use serde::{Deserialize, Serialize};
-
 use super::backend::{BackendSet, Role, Roster};
 use super::ratio::Ratio;
 use super::target_pool::eligible_instances;
 
 /// When primaries give way to failover backends, and what happens when nothing is healthy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FailoverPolicy {
     /// The share of healthy primaries below which the failover backends serve.
     pub failover_ratio: Ratio,

@@ -113,7 +113,7 @@ fn instances_come_and_go_in_the_order_of_time() {
             vec![],
             vec!["-ig-b-1", "-ig-b-3"],
             vec!["+ig-b-4"],
-            vec!["-ig-a-3", "-ig-a-2"],
+            vec!["-ig-a-2", "-ig-a-3"],
         ]
     );
     let backends: Vec<_> =
