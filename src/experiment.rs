@@ -22,9 +22,9 @@
 //! which an experiment has one, such as `replications` and `precision`, the one that is set last replaces the other.
 //!
 //! # Errors
-//! There is one kind of problem, with the path of the key that it is about (`problem`), and the answer of the Compute
-//! API where it is the API that refuses (`api`). `draft` finds out which line or which override is to blame, and
-//! `error` shows it.
+//! A problem has the path of the key that it is about (`problem`), and the answer of the Compute API where it is the API
+//! that refuses (`api`). `draft` finds out which line or which override is to blame, and makes an [`ExperimentError`] of
+//! it, which shows that.
 
 mod api;
 mod assignment;
@@ -62,7 +62,7 @@ use assignment::{Assignment, Origin};
 pub use axis::{AxisValue, grid};
 use draft::Draft;
 pub use error::ExperimentError;
-use error::{Place, Report};
+use error::Whereabouts;
 use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
@@ -152,13 +152,13 @@ impl Experiment {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
-            Err(error) => Err(ExperimentError::new(Report {
+            Err(error) => Err(ExperimentError {
                 title: format!("`{name}` can't be read: {error}"),
-                source: Source { name, text: String::new() },
-                place: Place::File,
+                source: Box::new(Source { name, text: String::new() }),
+                place: Whereabouts::File,
                 notes: Vec::new(),
                 help: Some("name an experiment file, a text in TOML".to_owned()),
-            })),
+            }),
         }
     }
 
