@@ -8,6 +8,7 @@
 mod backend_service;
 mod control_plane;
 mod error;
+mod fields;
 mod forwarding_rule;
 mod health_check;
 mod instance;
@@ -29,6 +30,7 @@ pub use backend_service::{
 pub use control_plane::{ControlPlane, Machine};
 pub(crate) use error::quoted;
 pub use error::{ApiError, Reason, Remedy};
+pub use fields::OtherFields;
 pub use forwarding_rule::{ForwardingRule, Route, Scheme};
 pub use health_check::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType};
 pub use instance::{Instance, InstanceGroup, NetworkEndpointGroup};
@@ -36,9 +38,6 @@ pub(crate) use number::session_affinity;
 pub use reference::Reference;
 pub use resources::{Home, Resources, Standing};
 pub use target_pool::TargetPool;
-
-/// The fields of a resource that have no meaning here.
-pub type OtherFields = serde_json::Map<String, serde_json::Value>;
 
 /// What holds where no resource says it: what the documents leave open, and what other products decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::ApiError;
+use super::fields::fields;
 use super::forwarding_rule::{ForwardingRule, Scheme};
-use super::{Assumptions, OtherFields, Reference, number};
+use super::{Assumptions, Reference, number};
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;
@@ -17,52 +18,37 @@ use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
 use crate::lb::zonal_affinity::{Policy, ZonalAffinity};
 use crate::time::SimDuration;
 
-/// A backend service, or what a patch changes of one. What is absent has the API's default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct BackendService {
-    /// Its name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// Whose backends they are. Default: EXTERNAL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub load_balancing_scheme: Option<Scheme>,
-    /// Which protocols it takes. Default: TCP.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<ServiceProtocol>,
-    /// Its groups of backends.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub backends: Vec<ServiceBackend>,
-    /// The health check that judges its backends.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub health_checks: Vec<Reference>,
-    /// Which connections stay together. Default: NONE.
-    #[serde(deserialize_with = "number::session_affinity", skip_serializing_if = "Option::is_none")]
-    pub session_affinity: Option<SessionAffinity>,
-    /// How backends are selected. Default: that of the scheme.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub locality_lb_policy: Option<LocalityPolicy>,
-    /// Zonal affinity stands here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network_pass_through_lb_traffic_policy: Option<PassThroughPolicyFields>,
-    /// When primaries give way to failover backends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failover_policy: Option<FailoverPolicyFields>,
-    /// How connections are tracked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connection_tracking_policy: Option<ConnectionTrackingFields>,
-    /// What becomes of connections to backends that are removed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connection_draining: Option<ConnectionDrainingFields>,
-    /// Whether each client sees some of the backends only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subsetting: Option<SubsettingFields>,
-    /// High availability by haPolicy is another product: it is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ha_policy: Option<Value>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A backend service, or what a patch changes of one. What is absent has the API's default.
+    BackendService {
+        /// Its name.
+        name: String,
+        /// Whose backends they are. Default: EXTERNAL.
+        load_balancing_scheme: Option<Scheme>,
+        /// Which protocols it takes. Default: TCP.
+        protocol: Option<ServiceProtocol>,
+        /// Its groups of backends.
+        backends: Vec<ServiceBackend>,
+        /// The health check that judges its backends.
+        health_checks: Vec<Reference>,
+        /// Which connections stay together. Default: NONE.
+        #[serde(deserialize_with = "number::session_affinity")]
+        session_affinity: Option<SessionAffinity>,
+        /// How backends are selected. Default: that of the scheme.
+        locality_lb_policy: Option<LocalityPolicy>,
+        /// Zonal affinity stands here.
+        network_pass_through_lb_traffic_policy: Option<PassThroughPolicyFields>,
+        /// When primaries give way to failover backends.
+        failover_policy: Option<FailoverPolicyFields>,
+        /// How connections are tracked.
+        connection_tracking_policy: Option<ConnectionTrackingFields>,
+        /// What becomes of connections to backends that are removed.
+        connection_draining: Option<ConnectionDrainingFields>,
+        /// Whether each client sees some of the backends only.
+        subsetting: Option<SubsettingFields>,
+        /// High availability by haPolicy is another product: it is refused.
+        ha_policy: Option<Value>,
+    }
 }
 
 /// Which protocols a backend service takes. Default: TCP.
@@ -119,25 +105,19 @@ impl LocalityPolicy {
     }
 }
 
-/// A group of backends of a backend service.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ServiceBackend {
-    /// An instance group, or a network endpoint group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<Reference>,
-    /// Whether its members are failover backends. Default: false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failover: Option<bool>,
-    /// Default: CONNECTION, the only one that passthrough load balancers have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub balancing_mode: Option<BalancingMode>,
-    /// Without effect on passthrough load balancers (ELIG-12).
-    #[serde(deserialize_with = "number::ratio", skip_serializing_if = "Option::is_none")]
-    pub capacity_scaler: Option<Ratio>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A group of backends of a backend service.
+    ServiceBackend {
+        /// An instance group, or a network endpoint group.
+        group: Option<Reference>,
+        /// Whether its members are failover backends. Default: false.
+        failover: Option<bool>,
+        /// Default: CONNECTION, the only one that passthrough load balancers have.
+        balancing_mode: Option<BalancingMode>,
+        /// Without effect on passthrough load balancers (ELIG-12).
+        #[serde(deserialize_with = "number::ratio")]
+        capacity_scaler: Option<Ratio>,
+    }
 }
 
 /// What the share of traffic of a group depends on.
@@ -178,31 +158,23 @@ impl ServiceBackend {
     }
 }
 
-/// The traffic policy of passthrough load balancers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PassThroughPolicyFields {
-    /// Zonal affinity. Default: off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zonal_affinity: Option<ZonalAffinityFields>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// The traffic policy of passthrough load balancers.
+    PassThroughPolicyFields {
+        /// Zonal affinity. Default: off.
+        zonal_affinity: Option<ZonalAffinityFields>,
+    }
 }
 
-/// Zonal affinity. A ratio without spilling is accepted and ignored (ZON-1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ZonalAffinityFields {
-    /// Which of the three. Default: off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub spillover: Option<Spillover>,
-    /// The ratio of spilling. Default: 0.0.
-    #[serde(deserialize_with = "number::ratio", skip_serializing_if = "Option::is_none")]
-    pub spillover_ratio: Option<Ratio>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// Zonal affinity. A ratio without spilling is accepted and ignored (ZON-1).
+    ZonalAffinityFields {
+        /// Which of the three. Default: off.
+        spillover: Option<Spillover>,
+        /// The ratio of spilling. Default: 0.0.
+        #[serde(deserialize_with = "number::ratio")]
+        spillover_ratio: Option<Ratio>,
+    }
 }
 
 /// Zonal affinity without a ratio. The names may be written without their beginning.
@@ -220,79 +192,59 @@ pub enum Spillover {
     SpillCrossZone,
 }
 
-/// The failover policy. Its defaults are those of [`FailoverPolicy`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct FailoverPolicyFields {
-    /// The share of healthy primaries below which the failover backends serve.
-    #[serde(deserialize_with = "number::ratio", skip_serializing_if = "Option::is_none")]
-    pub failover_ratio: Option<Ratio>,
-    /// Whether new connections are dropped when no backend is healthy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drop_traffic_if_unhealthy: Option<bool>,
-    /// Whether a switch between the roles ends existing connections at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disable_connection_drain_on_failover: Option<bool>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// The failover policy. Its defaults are those of [`FailoverPolicy`].
+    FailoverPolicyFields {
+        /// The share of healthy primaries below which the failover backends serve.
+        #[serde(deserialize_with = "number::ratio")]
+        failover_ratio: Option<Ratio>,
+        /// Whether new connections are dropped when no backend is healthy.
+        drop_traffic_if_unhealthy: Option<bool>,
+        /// Whether a switch between the roles ends existing connections at once.
+        disable_connection_drain_on_failover: Option<bool>,
+    }
 }
 
 impl From<&FailoverPolicyFields> for FailoverPolicy {
     fn from(fields: &FailoverPolicyFields) -> Self {
-        let default = Self::default();
         Self {
-            failover_ratio: fields.failover_ratio.unwrap_or(default.failover_ratio),
-            drop_traffic_if_unhealthy: fields
-                .drop_traffic_if_unhealthy
-                .unwrap_or(default.drop_traffic_if_unhealthy),
+            failover_ratio: fields.failover_ratio.unwrap_or_default(),
+            drop_traffic_if_unhealthy: fields.drop_traffic_if_unhealthy.unwrap_or_default(),
             disable_connection_drain_on_failover: fields
                 .disable_connection_drain_on_failover
-                .unwrap_or(default.disable_connection_drain_on_failover),
+                .unwrap_or_default(),
         }
     }
 }
 
-/// The connection tracking policy (CTE-1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ConnectionTrackingFields {
-    /// Default: PER_CONNECTION.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tracking_mode: Option<TrackingMode>,
-    /// Default: DEFAULT_FOR_PROTOCOL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub connection_persistence_on_unhealthy_backends: Option<Persistence>,
-    /// Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
-    #[serde(with = "number::seconds", skip_serializing_if = "Option::is_none")]
-    pub idle_timeout_sec: Option<SimDuration>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// The connection tracking policy (CTE-1).
+    ConnectionTrackingFields {
+        /// Default: PER_CONNECTION.
+        tracking_mode: Option<TrackingMode>,
+        /// Default: DEFAULT_FOR_PROTOCOL.
+        connection_persistence_on_unhealthy_backends: Option<Persistence>,
+        /// Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
+        #[serde(with = "number::seconds")]
+        idle_timeout_sec: Option<SimDuration>,
+    }
 }
 
-/// What becomes of connections to backends that are removed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ConnectionDrainingFields {
-    /// How long they live on: 0 to 3600 whole seconds (CTE-9). Default: 0 s.
-    #[serde(with = "number::seconds", skip_serializing_if = "Option::is_none")]
-    pub draining_timeout_sec: Option<SimDuration>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// What becomes of connections to backends that are removed.
+    ConnectionDrainingFields {
+        /// How long they live on: 0 to 3600 whole seconds (CTE-9). Default: 0 s.
+        #[serde(with = "number::seconds")]
+        draining_timeout_sec: Option<SimDuration>,
+    }
 }
 
-/// Backend subsetting.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct SubsettingFields {
-    /// Default: NONE.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<SubsettingPolicy>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// Backend subsetting.
+    SubsettingFields {
+        /// Default: NONE.
+        policy: Option<SubsettingPolicy>,
+    }
 }
 
 /// Whether each client sees some of the backends only.

@@ -2,33 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OtherFields, Reference};
+use super::Reference;
+use super::fields::fields;
 
-/// A forwarding rule. It points to a backend service, or to a target pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ForwardingRule {
-    /// Its name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// Whose rule it is. Default: EXTERNAL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub load_balancing_scheme: Option<Scheme>,
-    /// The backend service that it points to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend_service: Option<Reference>,
-    /// The target pool that it points to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Reference>,
-    /// Whether VMs of other regions reach it; an external one is always reached. Default: false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allow_global_access: Option<bool>,
-    /// Whether it collects packets of Packet Mirroring. Default: false.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub is_mirroring_collector: Option<bool>,
-    /// The fields that nothing here depends on, among them address, protocol and ports.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A forwarding rule. It points to a backend service, or to a target pool.
+    ForwardingRule {
+        /// Its name.
+        name: String,
+        /// Whose rule it is. Default: EXTERNAL.
+        load_balancing_scheme: Option<Scheme>,
+        /// The backend service that it points to.
+        backend_service: Option<Reference>,
+        /// The target pool that it points to.
+        target: Option<Reference>,
+        /// Whether VMs of other regions reach it; an external one is always reached. Default: false.
+        allow_global_access: Option<bool>,
+        /// Whether it collects packets of Packet Mirroring. Default: false.
+        is_mirroring_collector: Option<bool>,
+    }
 }
 
 /// Which kind of load balancer a resource belongs to.
@@ -41,20 +33,14 @@ pub enum Scheme {
     External,
 }
 
-/// A static route.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Route {
-    /// Its name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// The addresses that it leads on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dest_range: Option<String>,
-    /// The forwarding rule that is its next hop, or its address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_hop_ilb: Option<Reference>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A static route.
+    Route {
+        /// Its name.
+        name: String,
+        /// The addresses that it leads on.
+        dest_range: Option<String>,
+        /// The forwarding rule that is its next hop, or its address.
+        next_hop_ilb: Option<Reference>,
+    }
 }

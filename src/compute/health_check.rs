@@ -3,41 +3,33 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
-use super::{OtherFields, number};
+use super::fields::fields;
+use super::number;
 use crate::lb::health::{HealthChecking, Probers, Thresholds};
 use crate::time::SimDuration;
 
-/// A health check, which backend services use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct HealthCheck {
-    /// Its name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// What a probe asks for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub r#type: Option<ProbeType>,
-    /// When it probes.
-    #[serde(flatten)]
-    pub timing: ProbeTiming,
-    /// The fields that nothing here depends on, among them the ports and paths of each type.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A health check, which backend services use.
+    HealthCheck {
+        /// Its name.
+        name: String,
+        /// What a probe asks for.
+        r#type: Option<ProbeType>,
+        /// When it probes.
+        #[serde(flatten)]
+        timing: ProbeTiming,
+    }
 }
 
-/// A legacy HTTP health check, which target pools use (TPA-3).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct HttpHealthCheck {
-    /// Its name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// When it probes.
-    #[serde(flatten)]
-    pub timing: ProbeTiming,
-    /// The fields that nothing here depends on, among them the port and the path.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A legacy HTTP health check, which target pools use (TPA-3).
+    HttpHealthCheck {
+        /// Its name.
+        name: String,
+        /// When it probes.
+        #[serde(flatten)]
+        timing: ProbeTiming,
+    }
 }
 
 /// What a probe asks for.

@@ -1,9 +1,8 @@
 //! Target pools (TPA-1 to TPA-5, TPF-1, RES-2).
 
-use serde::{Deserialize, Serialize};
-
 use super::error::ApiError;
-use super::{Assumptions, OtherFields, Reference, number};
+use super::fields::fields;
+use super::{Assumptions, Reference, number};
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::eligibility::Eligibility;
@@ -12,31 +11,24 @@ use crate::lb::selection::SelectionHash;
 use crate::lb::tracking::{Tracker, TrackingPolicy};
 use crate::lb::zonal_affinity::Policy;
 
-/// A target pool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct TargetPool {
-    /// Its name.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub name: String,
-    /// Which connections stay together. Default: NONE.
-    #[serde(deserialize_with = "number::session_affinity", skip_serializing_if = "Option::is_none")]
-    pub session_affinity: Option<SessionAffinity>,
-    /// The share of healthy instances below which the backup pool serves.
-    #[serde(deserialize_with = "number::ratio", skip_serializing_if = "Option::is_none")]
-    pub failover_ratio: Option<Ratio>,
-    /// The pool that takes over. It is in use only with a ratio (TPF-1).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backup_pool: Option<Reference>,
-    /// The legacy HTTP health check that judges its instances, if any does.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub health_checks: Vec<Reference>,
-    /// Its instances.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub instances: Vec<Reference>,
-    /// The other fields.
-    #[serde(flatten)]
-    pub other: OtherFields,
+fields! {
+    /// A target pool.
+    TargetPool {
+        /// Its name.
+        name: String,
+        /// Which connections stay together. Default: NONE.
+        #[serde(deserialize_with = "number::session_affinity")]
+        session_affinity: Option<SessionAffinity>,
+        /// The share of healthy instances below which the backup pool serves.
+        #[serde(deserialize_with = "number::ratio")]
+        failover_ratio: Option<Ratio>,
+        /// The pool that takes over. It is in use only with a ratio (TPF-1).
+        backup_pool: Option<Reference>,
+        /// The legacy HTTP health check that judges its instances, if any does.
+        health_checks: Vec<Reference>,
+        /// Its instances.
+        instances: Vec<Reference>,
+    }
 }
 
 impl TargetPool {

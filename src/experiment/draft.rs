@@ -23,17 +23,15 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Reads the TOML and the overrides.
     pub(super) fn new(source: &'a Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
-        let file = Document::parse(source.text.as_str()).map_err(|error| {
-            ExperimentError {
-                source: Box::new(source.clone()),
-                place: error.span().map_or(Whereabouts::File, Whereabouts::Span),
-                title: format!("this is not TOML: {}", error.message()),
-                notes: Vec::new(),
-                help: Some(
-                    "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
-                        .to_owned(),
-                ),
-            }
+        let file = Document::parse(source.text.as_str()).map_err(|error| ExperimentError {
+            source: Box::new(source.clone()),
+            place: error.span().map_or(Whereabouts::File, Whereabouts::Span),
+            title: format!("this is not TOML: {}", error.message()),
+            notes: Vec::new(),
+            help: Some(
+                "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
+                    .to_owned(),
+            ),
         })?;
         let root = file.clone().into_mut();
         let flags = flags(source, &file, overrides)?;
@@ -135,14 +133,12 @@ fn flags(
     file: &Document<&str>,
     overrides: &Overrides,
 ) -> Result<Vec<Assignment>, ExperimentError> {
-    let refuse = |flag: &str, title: String, help: &str| {
-        ExperimentError {
-            source: Box::new(source.clone()),
-            place: Whereabouts::Flag(flag.to_owned()),
-            title,
-            notes: Vec::new(),
-            help: Some(help.to_owned()),
-        }
+    let refuse = |flag: &str, title: String, help: &str| ExperimentError {
+        source: Box::new(source.clone()),
+        place: Whereabouts::Flag(flag.to_owned()),
+        title,
+        notes: Vec::new(),
+        help: Some(help.to_owned()),
     };
     let mut flags = Vec::new();
     for (path, value) in &overrides.set {
