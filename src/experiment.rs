@@ -3,7 +3,7 @@
 //! Reading goes one way: text, TOML tree (`draft`), overrides of the command line (`assignment`), arms and
 //! axes (`plan`), cells. Each cell is the tree with its arm's and its axes' values, read (`reader`) into the
 //! types of the model and resolved (`world`). Its load balancer is checked as the Compute API would check it, at its
-//! creation and after each operation (`control_plane`). All cells are checked when the file is read, so that nothing
+//! creation and after each operation ([`crate::compute`]). All cells are checked when the file is read, so that nothing
 //! can fail later.
 //!
 //! # Paths
@@ -22,16 +22,16 @@
 //! which an experiment has one, such as `replications` and `precision`, the one that is set last replaces the other.
 //!
 //! # Errors
-//! There is one kind of problem, with the path of the key that it is about (`problem`), and the answer of the Compute
-//! API where it is the API that refuses (`reason`). `draft` finds out which line or which override is to blame, and
-//! `error` shows it.
+//! A problem has the path of the key that it is about (`problem`), and the answer of the Compute API where it is the API
+//! that refuses (`api`). `draft` finds out which line or which override is to blame, and makes an [`ExperimentError`] of
+//! it, which shows that.
 
+mod api;
 mod assignment;
 mod axis;
 mod bounded;
 mod charts;
 mod column;
-mod control_plane;
 mod decimal;
 mod draft;
 mod empirical;
@@ -43,7 +43,6 @@ mod plan;
 mod precision;
 mod problem;
 mod reader;
-mod reason;
 mod threshold;
 mod trace;
 mod world;
@@ -63,7 +62,7 @@ use assignment::{Assignment, Origin};
 pub use axis::{AxisValue, grid};
 use draft::Draft;
 pub use error::ExperimentError;
-use error::{Place, Report};
+use error::Whereabouts;
 use files::DataFiles;
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
@@ -153,13 +152,13 @@ impl Experiment {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
-            Err(error) => Err(ExperimentError::new(Report {
+            Err(error) => Err(ExperimentError {
                 title: format!("`{name}` can't be read: {error}"),
-                source: Source { name, text: String::new() },
-                place: Place::File,
+                source: Box::new(Source { name, text: String::new() }),
+                place: Whereabouts::File,
                 notes: Vec::new(),
                 help: Some("name an experiment file, a text in TOML".to_owned()),
-            })),
+            }),
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub mod affinity;
 pub mod backend;
+pub mod change;
 mod conntrack;
 pub mod health;
 pub mod packet;

@@ -18,6 +18,7 @@
 //! | [`time`], [`ids`] | integer nanoseconds; typed ids and the vectors that only they index |
 //! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
+//! | [`compute`] | the Compute API's resources: read, written, checked, changed by its methods |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
 //! | [`metrics`] | the metrics of a run and the columns of results files, each in one table |
 //! | [`experiment`] | the experiment file and its cells |
@@ -60,6 +61,8 @@ pub mod stats;
 
 pub mod lb;
 pub mod workload;
+
+pub mod compute;
 
 pub mod sim;
 

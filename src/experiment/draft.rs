@@ -3,7 +3,7 @@
 use toml_edit::{Document, DocumentMut, Table, Value};
 
 use super::assignment::{Assignment, Origin};
-use super::error::{ExperimentError, Place, Report};
+use super::error::{ExperimentError, Whereabouts};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::Problem;
@@ -23,17 +23,15 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Reads the TOML and the overrides.
     pub(super) fn new(source: &'a Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
-        let file = Document::parse(source.text.as_str()).map_err(|error| {
-            ExperimentError::new(Report {
-                source: source.clone(),
-                place: error.span().map_or(Place::File, Place::Span),
-                title: format!("this is not TOML: {}", error.message()),
-                notes: Vec::new(),
-                help: Some(
-                    "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
-                        .to_owned(),
-                ),
-            })
+        let file = Document::parse(source.text.as_str()).map_err(|error| ExperimentError {
+            source: Box::new(source.clone()),
+            place: error.span().map_or(Whereabouts::File, Whereabouts::Span),
+            title: format!("this is not TOML: {}", error.message()),
+            notes: Vec::new(),
+            help: Some(
+                "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
+                    .to_owned(),
+            ),
         })?;
         let root = file.clone().into_mut();
         let flags = flags(source, &file, overrides)?;
@@ -80,31 +78,31 @@ impl<'a> Draft<'a> {
         let names = Node::Table(&root).names(&problem.path);
         let place = match culprit.map(|index| &all[index].origin) {
             None => self.place(&problem.path, problem.at_key),
-            Some(Origin::Flag(flag)) => Place::Flag(flag.clone()),
+            Some(Origin::Flag(flag)) => Whereabouts::Flag(flag.clone()),
             Some(Origin::File(path)) => self.place_of_assignment(path, problem.at_key, &root),
         };
         let subject =
             if names.is_empty() { "the experiment".to_owned() } else { format!("`{}`", dotted(&names)) };
         let context = context.filter(|_| culprit.is_some_and(|index| index >= self.flags.len()));
-        ExperimentError::new(Report {
-            source: self.source.clone(),
+        ExperimentError {
+            source: Box::new(self.source.clone()),
             place,
             title: format!("{subject}{}", problem.what),
             notes: problem.note.into_iter().chain(context).collect(),
             help: problem.help,
-        })
+        }
     }
 
-    fn place(&self, path: &KeyPath, at_key: bool) -> Place {
-        Node::Table(self.file.as_table()).place(path, at_key).map_or(Place::File, Place::Span)
+    fn place(&self, path: &KeyPath, at_key: bool) -> Whereabouts {
+        Node::Table(self.file.as_table()).place(path, at_key).map_or(Whereabouts::File, Whereabouts::Span)
     }
 
     /// Where an arm or an axis of the experiment `root` sets a value: in the file, unless a flag says it.
-    fn place_of_assignment(&self, path: &KeyPath, at_key: bool, root: &Table) -> Place {
+    fn place_of_assignment(&self, path: &KeyPath, at_key: bool, root: &Table) -> Whereabouts {
         let names = Node::Table(root).names(path);
         let flag = self.flags.iter().rev().find(|flag| names.starts_with(flag.path.parts()));
         match flag.map(|flag| &flag.origin) {
-            Some(Origin::Flag(flag)) => Place::Flag(flag.clone()),
+            Some(Origin::Flag(flag)) => Whereabouts::Flag(flag.clone()),
             _ if at_key => self.place(&path.to_last_key(), true),
             _ => self.place(path, false),
         }
@@ -135,14 +133,12 @@ fn flags(
     file: &Document<&str>,
     overrides: &Overrides,
 ) -> Result<Vec<Assignment>, ExperimentError> {
-    let refuse = |flag: &str, title: String, help: &str| {
-        ExperimentError::new(Report {
-            source: source.clone(),
-            place: Place::Flag(flag.to_owned()),
-            title,
-            notes: Vec::new(),
-            help: Some(help.to_owned()),
-        })
+    let refuse = |flag: &str, title: String, help: &str| ExperimentError {
+        source: Box::new(source.clone()),
+        place: Whereabouts::Flag(flag.to_owned()),
+        title,
+        notes: Vec::new(),
+        help: Some(help.to_owned()),
     };
     let mut flags = Vec::new();
     for (path, value) in &overrides.set {

@@ -9,26 +9,22 @@ use super::Source;
 
 /// Why a text is not an experiment.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ExperimentError(Box<Report>);
-
-/// What an error says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Report {
+pub struct ExperimentError {
     /// The experiment file.
-    pub source: Source,
+    pub(super) source: Box<Source>,
     /// Where the error is.
-    pub place: Place,
+    pub(super) place: Whereabouts,
     /// What is wrong, in a sentence without a full stop.
-    pub title: String,
+    pub(super) title: String,
     /// In which cell it is wrong, and what the Compute API says to it.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// What to write instead.
-    pub help: Option<String>,
+    pub(super) help: Option<String>,
 }
 
 /// Where an error is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Whereabouts {
     /// In the file as a whole.
     File,
     /// At these bytes of the file.
@@ -38,20 +34,16 @@ pub(super) enum Place {
 }
 
 impl ExperimentError {
-    pub(super) fn new(report: Report) -> Self {
-        Self(Box::new(report))
-    }
-
     /// The error with file, line, the text there and the remedy, for a terminal with or without colour.
     pub fn render(&self, color: bool) -> String {
-        let Report { source, place, title, notes, help } = &*self.0;
+        let Self { source, place, title, notes, help } = self;
         let place = match place {
-            Place::File => Element::from(Origin::path(&source.name)),
-            Place::Span(span) => {
+            Whereabouts::File => Element::from(Origin::path(&source.name)),
+            Whereabouts::Span(span) => {
                 let span = AnnotationKind::Primary.span(first_line(&source.text, span));
                 Snippet::source(&source.text).path(&source.name).annotation(span).into()
             }
-            Place::Flag(flag) => Origin::path(format!("{}, overridden by {flag}", source.name)).into(),
+            Whereabouts::Flag(flag) => Origin::path(format!("{}, overridden by {flag}", source.name)).into(),
         };
         let notes = notes.iter().map(|note| Level::NOTE.message(note));
         let help = help.iter().map(|help| Level::HELP.message(help));

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Expected, Unexpected};
 
 use super::path::{KeyPath, Step};
+pub(super) use crate::compute::quoted;
 
 /// Something that is wrong with the value at a key path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,15 +135,6 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("time_between", "{ exponential = { mean = \"6h\" } }"),
     ("duration", "{ exponential = { mean = \"10m\" } }"),
 ];
-
-/// `text` in quotes, shortened if it is long.
-pub(super) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
-}
 
 /// Help for `found`, which is none of `known`: the nearest of them, and what there is.
 pub(super) fn choice(found: &str, what: &str, known: &[&str]) -> String {

@@ -8,8 +8,10 @@ mod backend_service;
 mod clients;
 mod faults;
 mod groups;
+mod health_check;
 mod network;
 mod operations;
+mod operator;
 mod semantics;
 mod target_pools;
 mod timing;
@@ -19,7 +21,6 @@ use serde::de::IgnoredAny;
 use toml_edit::Table;
 
 use super::bounded::{Name, Span};
-use super::control_plane::{Balancer, ControlPlane, Scheme};
 use super::empirical::inline_files;
 use super::files::DataFiles;
 use super::node::Node;
@@ -27,23 +28,23 @@ use super::path::KeyPath;
 use super::plan;
 use super::problem::{Problem, distinct};
 use super::reader::{names_of, read};
-use super::reason::Reason;
+use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::Settings;
-use crate::lb::backend::Role;
-use crate::lb::health::{HealthCheck, HealthCheckSettings, ProbeType};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
-use backend_service::BackendService;
+use backend_service::ServiceTable;
 use clients::{Client, Front};
 #[cfg(test)]
 pub(super) use faults::Kind as FaultKind;
 use faults::{Victims, WrittenFault};
 use groups::{Backends, ServerKeys};
+use health_check::HealthCheckTable;
 pub(super) use network::Network;
 use operations::{History, WrittenOperation};
+use operator::Operator;
 use semantics::Semantics;
-use target_pools::{ForwardingRule, TargetPool};
+use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{Simulation, Warmup};
 
 /// The tables of the file that a cell depends on. [`plan::Plan`] holds the others.
@@ -56,12 +57,12 @@ struct World {
     network: Network,
     #[serde(default)]
     prices: Prices,
-    backend_service: Option<BackendService>,
-    forwarding_rule: Option<ForwardingRule>,
+    backend_service: Option<ServiceTable>,
+    forwarding_rule: Option<RuleTable>,
     #[serde(default)]
-    target_pools: Vec<TargetPool>,
+    target_pools: Vec<PoolTable>,
     #[serde(default)]
-    health_check: HealthCheckSettings,
+    health_check: HealthCheckTable,
     #[serde(default)]
     server: ServerKeys,
     clients: Vec<Client>,
@@ -74,6 +75,12 @@ struct World {
     semantics: Semantics,
 }
 
+/// What operations can do.
+#[cfg(test)]
+pub(super) fn verbs() -> &'static [&'static str] {
+    names_of::<operator::Verb>()
+}
+
 /// The scenario that the experiment `root` describes, with the data in `files`.
 pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Problem> {
     check_keys(root)?;
@@ -84,13 +91,8 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
     let operations = operations::operations(root)?;
     let timing = world.simulation.timing()?;
     let zones = world.region.zones()?;
-    let health_check = HealthCheck::new(world.health_check).map_err(|error| {
-        let path = error.key().split('.').fold(KeyPath::to("health_check"), KeyPath::key);
-        let problem = Problem::because(path, &error);
-        if error.is_of_the_api() { problem.refused(Reason::Invalid) } else { problem }
-    })?;
-    let LoadBalancer { front, settings, backends, control_plane } =
-        world.load_balancer(&zones, &operations)?;
+    let health_check = world.health_check.checking()?;
+    let LoadBalancer { front, settings, backends, operator } = world.load_balancer(&zones, &operations)?;
     let (places, clients) =
         clients::clients(&world.clients, world.region.name.as_str(), &zones, front, &backends, files)?;
     let round_trips = world.network.round_trips(&zones, &places, &clients)?;
@@ -98,7 +100,7 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
         let (groups, backends): &Backends = &backends;
         groups[backends[backend].group].autoscaling.is_some()
     };
-    let history = History::of(&operations, control_plane, &timing, is_autoscaled)?;
+    let history = History::of(&operations, operator, &timing, is_autoscaled)?;
     let draining_timeout = settings.draining_timeout;
     let victims = Victims { zones: &zones, backends: &backends, history: &history, draining_timeout };
     let faults = faults::faults(&world.faults, &timing, &victims)?;
@@ -119,12 +121,12 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
     })
 }
 
-/// The load balancer with its backends, and the resources that they come of.
+/// The load balancer with its backends, and who operates it.
 struct LoadBalancer {
     front: Front,
     settings: Settings,
     backends: Backends,
-    control_plane: ControlPlane,
+    operator: Operator,
 }
 
 impl World {
@@ -151,42 +153,52 @@ impl World {
 
     fn by_service(
         &self,
-        written: &BackendService,
+        written: &ServiceTable,
         zones: &IdVec<ZoneId, String>,
         operations: &[WrittenOperation<'_>],
     ) -> Result<LoadBalancer, Problem> {
-        let (service, settings) = written.service(&self.semantics)?;
+        let region = self.region.name.as_str();
+        let mut plane = ControlPlane {
+            resources: written.resources(region, RuleTable::NAME, &self.health_check),
+            rule: RuleTable::NAME.to_owned(),
+            assumptions: written.assumptions(&self.semantics),
+            machines: IdVec::default(),
+        };
+        let refused = |error| Problem::of_resource(error, &backend_service::place());
+        let settings = plane.settings().map_err(refused)?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
         let mut plans = written.groups(self.server.clone().over(Server::default()), check, zones)?;
         operations::count_added(operations, &mut plans);
-        let (backends, groups) = groups::establish(&plans, &backend_service::list())?;
-        let roles = plans.iter().map(|plan| plan.standing.role.unwrap_or(Role::Primary)).collect();
-        let balancer = Balancer::Service { service: Box::new(service), roles };
+        let (backends, groups) = groups::establish(&plans, &mut plane, &backend_service::list())?;
         let front = match written.load_balancing_scheme {
             Scheme::Internal => Front::Internal(written.protocol),
             Scheme::External => Front::External(written.protocol),
         };
-        let control_plane = ControlPlane { zones: zones.clone(), groups, balancer };
-        Ok(LoadBalancer { front, settings, backends, control_plane })
+        let operator = Operator { zones: zones.clone(), groups, plane };
+        Ok(LoadBalancer { front, settings, backends, operator })
     }
 
     fn by_pool(
         &self,
-        rule: &ForwardingRule,
+        rule: &RuleTable,
         zones: &IdVec<ZoneId, String>,
         operations: &[WrittenOperation<'_>],
     ) -> Result<LoadBalancer, Problem> {
-        let check = self.health_check.r#type.unwrap_or(ProbeType::Http);
         let region = self.region.name.as_str();
-        let pools = target_pools::pools(rule, &self.target_pools, region, check, &self.semantics)?;
+        let assumptions = Assumptions { table_size: rule.maglev_table_size, ..self.semantics.assumptions() };
+        let resources =
+            target_pools::resources(rule, &self.target_pools, region, &self.health_check, &assumptions)?;
+        let rule = rule.name().to_owned();
+        let mut plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
+        let settings =
+            plane.settings().map_err(|error| Problem::of_resource(error, &target_pools::list()))?;
         let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
         let server = self.server.clone().over(Server::default());
-        let mut plans = target_pools::groups(&self.target_pools, &pools, &verbs, server, zones)?;
+        let mut plans = target_pools::groups(&self.target_pools, &plane, &verbs, server, zones)?;
         operations::count_added(operations, &mut plans);
-        let (backends, groups) = groups::establish(&plans, &target_pools::list())?;
-        let settings = pools.settings();
-        let control_plane = ControlPlane { zones: zones.clone(), groups, balancer: Balancer::Pools(pools) };
-        Ok(LoadBalancer { front: Front::TargetPool, settings, backends, control_plane })
+        let (backends, groups) = groups::establish(&plans, &mut plane, &target_pools::list())?;
+        let operator = Operator { zones: zones.clone(), groups, plane };
+        Ok(LoadBalancer { front: Front::TargetPool, settings, backends, operator })
     }
 }
 

@@ -1,15 +1,12 @@
 //! When a backend counts as healthy (rules HCK-2, 3, 7, 9, 10). Probing itself belongs to the world.
 
-mod settings;
-
 use serde::Deserialize;
 
 use crate::time::SimDuration;
-pub use settings::{HealthCheckError, HealthCheckSettings, ProbeType};
 
 /// A health check that the Compute API would accept.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HealthCheck {
+pub struct HealthChecking {
     /// From the start of one probe to the start of the next.
     pub check_interval: SimDuration,
     /// How long a probe waits for its answer; at most the interval.
@@ -82,6 +79,11 @@ impl Default for Probers {
 #[serde(try_from = "i64")]
 pub struct ProberCount(u8);
 
+/// A number of probers that there can't be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not a number of probers; write a number from 1 to 100")]
+pub struct NotAProberCount(i64);
+
 impl ProberCount {
     /// The number.
     pub fn get(self) -> u8 {
@@ -90,11 +92,11 @@ impl ProberCount {
 }
 
 impl TryFrom<i64> for ProberCount {
-    type Error = HealthCheckError;
-    fn try_from(value: i64) -> Result<Self, HealthCheckError> {
+    type Error = NotAProberCount;
+    fn try_from(value: i64) -> Result<Self, NotAProberCount> {
         match u8::try_from(value) {
             Ok(count @ 1..=100) => Ok(Self(count)),
-            _ => Err(HealthCheckError::ProberCount(value)),
+            _ => Err(NotAProberCount(value)),
         }
     }
 }

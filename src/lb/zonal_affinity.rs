@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ratio::Ratio;
 
 /// Whether, and how firmly, new connections stay in their client's zone (ZON-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "WrittenZonalAffinity", into = "WrittenZonalAffinity")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ZonalAffinity {
     /// The original eligible backends are used as they are.
     #[default]
@@ -33,52 +32,6 @@ impl ZonalAffinity {
             Self::SpillCrossZone(ratio) => Some(ratio),
             Self::Disabled | Self::StayWithinZone => None,
         }
-    }
-}
-
-/// The two fields as the API has them. A ratio without spilling is accepted and ignored (ZON-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WrittenZonalAffinity {
-    /// Which of the three.
-    pub spillover: Spillover,
-    /// The ratio of spilling.
-    pub spillover_ratio: Ratio,
-}
-
-/// Zonal affinity without a ratio, as the API spells it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Spillover {
-    /// Off.
-    #[default]
-    #[serde(rename = "ZONAL_AFFINITY_DISABLED", alias = "DISABLED")]
-    Disabled,
-    /// Connections stay.
-    #[serde(rename = "ZONAL_AFFINITY_STAY_WITHIN_ZONE", alias = "STAY_WITHIN_ZONE")]
-    StayWithinZone,
-    /// Connections spill.
-    #[serde(rename = "ZONAL_AFFINITY_SPILL_CROSS_ZONE", alias = "SPILL_CROSS_ZONE")]
-    SpillCrossZone,
-}
-
-impl From<WrittenZonalAffinity> for ZonalAffinity {
-    fn from(written: WrittenZonalAffinity) -> Self {
-        match written.spillover {
-            Spillover::Disabled => Self::Disabled,
-            Spillover::StayWithinZone => Self::StayWithinZone,
-            Spillover::SpillCrossZone => Self::SpillCrossZone(written.spillover_ratio),
-        }
-    }
-}
-
-impl From<ZonalAffinity> for WrittenZonalAffinity {
-    fn from(affinity: ZonalAffinity) -> Self {
-        let spillover = match affinity {
-            ZonalAffinity::Disabled => Spillover::Disabled,
-            ZonalAffinity::StayWithinZone => Spillover::StayWithinZone,
-            ZonalAffinity::SpillCrossZone(_) => Spillover::SpillCrossZone,
-        };
-        Self { spillover, spillover_ratio: affinity.spillover_ratio().unwrap_or_default() }
     }
 }
 

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use crate::experiment::{Cell, Experiment};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Member, Role};
+use crate::lb::change::Change;
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::policy::backend_service::BackendServicePolicy;
 use crate::lb::policy::{PlacementOutcome, PolicyState, TrafficOrigin};
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::ZonalAffinity;
-use crate::sim::scenario::{Change, Scenario};
+use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
 
 /// The path of the ratio.

@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 use super::calendar::Calendar;
 use super::event::{BackendStep, Event};
 use super::machines::Machines;
-use super::scenario::{AutoscalingPolicy, Change, Scenario};
+use super::scenario::{AutoscalingPolicy, Scenario};
 use super::station::Station;
 use crate::ids::{BackendId, GroupId, IdVec};
+use crate::lb::change::Change;
 use crate::time::SimTime;
 
 /// The autoscaler of one group.

@@ -3,8 +3,8 @@
 use super::calendar::Calendar;
 use super::probing::Probing;
 use super::recorder::Recorder;
-use super::scenario::Change;
 use crate::lb::LoadBalancer;
+use crate::lb::change::Change;
 
 /// Makes `changes`. The load balancer takes them as one; then their probes and records follow.
 pub(super) fn change(

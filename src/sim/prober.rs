@@ -4,14 +4,14 @@ use rand::Rng;
 
 use super::machine::MachineState;
 use super::station::ProbeId;
-use crate::lb::health::{HealthCheck, JointHealth, Phase};
+use crate::lb::health::{HealthChecking, JointHealth, Phase};
 use crate::random::{Distribution, Purpose, RunSeed, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The probers of one backend. Each has one probe under way at most (its timeout is no longer than the interval).
 #[derive(Debug)]
 pub(super) struct ProberSet {
-    check: HealthCheck,
+    check: HealthChecking,
     health: JointHealth,
     /// Round trips between prober and backend: those within the backend's zone.
     round_trips: Distribution<SimDuration>,
@@ -49,7 +49,7 @@ struct InService {
 impl ProberSet {
     /// The probers of the backend called `backend`. Results count only once [`check`](Self::check) is called.
     pub(super) fn new(
-        check: HealthCheck,
+        check: HealthChecking,
         round_trips: Distribution<SimDuration>,
         seed: RunSeed,
         backend: &str,
@@ -190,7 +190,7 @@ impl Prober {
 
 /// From the moment when probing begins to the first probe of prober `number`. Fixed phases of several probers are spread
 /// evenly over the interval.
-fn offset(check: &HealthCheck, number: u64, random: u64) -> SimDuration {
+fn offset(check: &HealthChecking, number: u64, random: u64) -> SimDuration {
     let interval = check.check_interval.as_nanos();
     match check.probers.phase {
         Phase::At(offset) => {

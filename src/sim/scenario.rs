@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::{Member, Role};
-use crate::lb::health::HealthCheck;
+use crate::lb::change::Change;
+use crate::lb::health::HealthChecking;
 use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
@@ -32,7 +33,7 @@ pub struct Scenario {
     /// How the load balancer is configured.
     pub balancer: Settings,
     /// How the load balancer learns of health.
-    pub health_check: HealthCheck,
+    pub health_check: HealthChecking,
     /// The groups of backends.
     pub groups: IdVec<GroupId, Group>,
     /// Every backend that is ever configured, in configuration order: group by group, each in the order of its members.
@@ -561,16 +562,6 @@ impl FaultSchedule {
     }
 }
 
-impl Change {
-    /// The backend that comes, goes or changes its role.
-    pub fn member(&self) -> Option<BackendId> {
-        match *self {
-            Self::Add(backend) | Self::Remove(backend) | Self::SetRole(backend, _) => Some(backend),
-            Self::SetChecked(..) | Self::Configure(_) => None,
-        }
-    }
-}
-
 /// Something that an operator does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
@@ -578,19 +569,4 @@ pub struct Operation {
     pub at: SimTime,
     /// What changes.
     pub changes: Vec<Change>,
-}
-
-/// One change of configuration.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// The load balancer is configured like this from now on.
-    Configure(Settings),
-    /// A backend is added.
-    Add(BackendId),
-    /// A backend is removed.
-    Remove(BackendId),
-    /// A backend changes its role.
-    SetRole(BackendId, Role),
-    /// A backend is judged by the health check from now on, or no more.
-    SetChecked(BackendId, bool),
 }

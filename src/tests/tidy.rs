@@ -8,6 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["time", "ids"],
     &["random", "stats"],
     &["lb", "workload"],
+    &["compute"],
     &["sim"],
     &["metrics"],
     &["experiment"],
@@ -36,7 +37,7 @@ const SOLE_USERS: &[(&str, &str)] = &[
 ];
 
 /// What must not stand in the model: files, threads, clocks.
-const MODEL: &[&str] = &["time", "ids", "random", "stats", "lb", "workload", "sim"];
+const MODEL: &[&str] = &["time", "ids", "random", "stats", "lb", "workload", "compute", "sim"];
 const ABSENT_FROM_MODEL: &[&str] =
     &["std::fs", "std::thread", "std::io", "std::sync::Mutex", "Rc<", "RefCell"];
 

@@ -2,10 +2,9 @@
 
 use super::{POOLS, SMALL, changed, parse, scenario};
 use crate::experiment::Overrides;
-use crate::experiment::control_plane::Verb;
 use crate::experiment::reader::names_of;
 use crate::experiment::trace::WrittenArrivals;
-use crate::experiment::world::FaultKind;
+use crate::experiment::world::{FaultKind, verbs};
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
 
@@ -53,7 +52,7 @@ fn every_arrival_process_has_an_example() {
 
 #[test]
 fn every_verb_has_an_example() {
-    for verb in names_of::<Verb>() {
+    for verb in verbs() {
         assert!(blocks().iter().any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
     }
 }

@@ -5,7 +5,8 @@ use super::{POOLS, SMALL, changed, parse, scenario, set, targets};
 use crate::experiment::Overrides;
 use crate::ids::{BackendId, Id};
 use crate::lb::backend::Role;
-use crate::sim::scenario::{Change, Scenario};
+use crate::lb::change::Change;
+use crate::sim::scenario::Scenario;
 use crate::time::{SimDuration, SimTime};
 
 /// The small experiment without arms, of two primaries in zone a and three failover backends in zone b.
@@ -112,7 +113,7 @@ fn instances_come_and_go_in_the_order_of_time() {
             vec![],
             vec!["-ig-b-1", "-ig-b-3"],
             vec!["+ig-b-4"],
-            vec!["-ig-a-3", "-ig-a-2"],
+            vec!["-ig-a-2", "-ig-a-3"],
         ]
     );
     let backends: Vec<_> =

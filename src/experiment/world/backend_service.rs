@@ -4,36 +4,38 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{GroupPlan, ServerKeys, Standing, Weight, zones_of};
+use super::groups::{Count, GroupPlan, ServerKeys, Weight, members, zones_of};
+use super::health_check::HealthCheckTable;
 use super::semantics::Semantics;
-use crate::experiment::bounded::{ResourceName, Whole};
-use crate::experiment::control_plane::{
-    Affinity, Count, FailoverKeys, LocalityPolicy, Scheme, Service, Tracking, TrackingKeys, ZonalAffinityKeys,
+use crate::compute::{
+    Assumptions, BackendService, BalancingMode, ConnectionDrainingFields, ConnectionTrackingFields,
+    FailoverPolicyFields, ForwardingRule, Home, InstanceGroup, LocalityPolicy, PassThroughPolicyFields,
+    ProbeType, Reference, Resources, Scheme, ServiceBackend, ServiceProtocol, Spillover, SubsettingFields,
+    SubsettingPolicy, ZonalAffinityFields, session_affinity,
 };
+use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::experiment::reason::Reason;
 use crate::ids::{IdVec, ZoneId};
-use crate::lb::Settings;
-use crate::lb::backend::Role;
-use crate::lb::health::ProbeType;
-use crate::lb::policy::backend_service::FailoverPolicy;
+use crate::lb::affinity::SessionAffinity;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::TableSize;
-use crate::lb::zonal_affinity::{Spillover, WrittenZonalAffinity};
+use crate::lb::tracking::{Persistence, TrackingMode};
 use crate::sim::scenario::Server;
 use crate::time::SimDuration;
 
 /// `[backend_service]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BackendService {
-    #[serde(default)]
+pub(super) struct ServiceTable {
+    /// Default: INTERNAL.
+    #[serde(default = "internal")]
     pub(super) load_balancing_scheme: Scheme,
     #[serde(default)]
     pub(super) protocol: ServiceProtocol,
     /// Default: NONE, which hashes all five parts of an unfragmented packet, as `CLIENT_IP_PORT_PROTO` does.
-    session_affinity: Option<Affinity>,
+    #[serde(default, deserialize_with = "session_affinity")]
+    session_affinity: Option<SessionAffinity>,
     locality_lb_policy: Option<LocalityPolicy>,
     /// Entries of Maglev's table; without meaning for rendezvous hashing. Default: 65537.
     #[serde(default)]
@@ -67,19 +69,77 @@ pub(super) struct BackendService {
     backends: Vec<BackendGroup>,
 }
 
+fn internal() -> Scheme {
+    Scheme::Internal
+}
+
 fn global_access() -> bool {
     true
 }
 
-/// Which protocols it takes. Default: TCP.
+/// `zonal_affinity`, or what an operation changes of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ZonalAffinityKeys {
+    /// Default: disabled.
+    spillover: Option<Spillover>,
+    /// Accepted and ignored unless spilling is configured (ZON-1). Default: 0.0.
+    spillover_ratio: Option<Ratio>,
+}
+
+impl ZonalAffinityKeys {
+    /// The field of a backend service that it is.
+    pub(super) fn fields(self) -> Option<PassThroughPolicyFields> {
+        let Self { spillover, spillover_ratio } = self;
+        let fields = ZonalAffinityFields { spillover, spillover_ratio, ..Default::default() };
+        Some(PassThroughPolicyFields { zonal_affinity: Some(fields), ..Default::default() })
+    }
+}
+
+/// `failover_policy`, or what an operation changes of it. The defaults are the API's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct FailoverKeys {
+    failover_ratio: Option<Ratio>,
+    drop_traffic_if_unhealthy: Option<bool>,
+    disable_connection_drain_on_failover: Option<bool>,
+}
+
+impl FailoverKeys {
+    /// The field of a backend service that it is.
+    pub(super) fn fields(self) -> FailoverPolicyFields {
+        let Self { failover_ratio, drop_traffic_if_unhealthy, disable_connection_drain_on_failover } = self;
+        FailoverPolicyFields {
+            failover_ratio,
+            drop_traffic_if_unhealthy,
+            disable_connection_drain_on_failover,
+            ..Default::default()
+        }
+    }
+}
+
+/// `connection_tracking_policy`, or what an operation changes of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(super) enum ServiceProtocol {
-    #[default]
-    Tcp,
-    Udp,
-    /// All, by forwarding rules of protocol `L3_DEFAULT`.
-    Unspecified,
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TrackingKeys {
+    /// Default: PER_CONNECTION.
+    tracking_mode: Option<TrackingMode>,
+    /// Default: DEFAULT_FOR_PROTOCOL.
+    connection_persistence_on_unhealthy_backends: Option<Persistence>,
+    /// Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
+    idle_timeout: Option<SimDuration>,
+}
+
+impl TrackingKeys {
+    /// The field of a backend service that it is.
+    pub(super) fn fields(self) -> ConnectionTrackingFields {
+        ConnectionTrackingFields {
+            tracking_mode: self.tracking_mode,
+            connection_persistence_on_unhealthy_backends: self.connection_persistence_on_unhealthy_backends,
+            idle_timeout_sec: self.idle_timeout,
+            ..Default::default()
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -93,14 +153,6 @@ struct ConnectionDraining {
 #[serde(default, deny_unknown_fields)]
 struct Subsetting {
     policy: SubsettingPolicy,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-enum SubsettingPolicy {
-    #[default]
-    None,
-    ConsistentHashSubsetting,
 }
 
 /// Whether a deployment of Network Security Integration sees its packets. With zonal affinity all of them are lost (ZON-2).
@@ -134,8 +186,7 @@ struct BackendGroup {
     /// Only CONNECTION, which is its default, belongs to passthrough load balancers.
     balancing_mode: Option<BalancingMode>,
     /// Without effect on passthrough load balancers (ELIG-12).
-    #[serde(rename = "capacity_scaler")]
-    _capacity_scaler: Option<Ratio>,
+    capacity_scaler: Option<Ratio>,
     /// Keys that differ from `[server]`.
     #[serde(default)]
     server: ServerKeys,
@@ -143,21 +194,24 @@ struct BackendGroup {
     autoscaling_policy: Option<AutoscalingKeys>,
 }
 
+impl BackendGroup {
+    fn resource(&self) -> ServiceBackend {
+        ServiceBackend {
+            group: Some(Reference::new(self.group.as_str())),
+            failover: Some(self.failover),
+            balancing_mode: self.balancing_mode,
+            capacity_scaler: self.capacity_scaler,
+            ..ServiceBackend::default()
+        }
+    }
+}
+
 fn group_size() -> Count {
     Whole::new(4)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-enum BalancingMode {
-    Connection,
-    Rate,
-    Utilization,
-    CustomMetrics,
-}
-
 /// Where it stands.
-fn place() -> KeyPath {
+pub(super) fn place() -> KeyPath {
     KeyPath::to("backend_service")
 }
 
@@ -166,58 +220,65 @@ pub(super) fn list() -> KeyPath {
     place().key("backends")
 }
 
-impl BackendService {
-    /// The resource that is created, and how the load balancer is configured by it.
-    pub(super) fn service(&self, semantics: &Semantics) -> Result<(Service, Settings), Problem> {
-        let scheme = self.load_balancing_scheme;
-        let service = Service {
-            scheme,
-            session_affinity: self.session_affinity.unwrap_or_default().get(),
-            locality: self.locality(),
-            table_size: self.maglev_table_size,
-            allow_global_access: self.allow_global_access,
-            zonal_affinity: self.zonal_affinity.over(WrittenZonalAffinity::default()),
-            failover_policy: self.failover_policy.unwrap_or_default().over(FailoverPolicy::default()),
-            tracking: self.connection_tracking_policy.unwrap_or_default().over(Tracking::default()),
-            draining_timeout: self.connection_draining.draining_timeout,
-            is_subset: self.subsetting.policy == SubsettingPolicy::ConsistentHashSubsetting,
-            is_mirroring_collector: self.is_mirroring_collector,
-            is_inspected: self.network_security_integration != NetworkSecurityIntegration::None,
-            spec_version: semantics.zonal_affinity_text,
-            failover_drain: semantics.failover_drain.get(),
+/// What the backend service is called.
+const NAME: &str = "backend-service";
+
+impl ServiceTable {
+    /// The resources that are created, the forwarding rule called `rule` among them.
+    pub(super) fn resources(&self, region: &str, rule: &str, check: &HealthCheckTable) -> Resources {
+        let scheme = Some(self.load_balancing_scheme);
+        let rule = ForwardingRule {
+            name: rule.to_owned(),
+            load_balancing_scheme: scheme,
+            backend_service: Some(Reference::new(NAME)),
+            allow_global_access: Some(self.allow_global_access),
+            is_mirroring_collector: Some(self.is_mirroring_collector),
+            ..ForwardingRule::default()
         };
-        self.check_ha_policy(&service)?;
-        match service.settings() {
-            Ok(settings) => Ok((service, settings)),
-            Err(refusal) => Err(refusal.of_resource(&place())),
+        let group = |group: &BackendGroup| InstanceGroup {
+            name: group.group.as_str().to_owned(),
+            instances: members(group.group.as_str(), group.size.get()).collect(),
+            ..InstanceGroup::default()
+        };
+        Resources {
+            region: region.to_owned(),
+            health_checks: vec![check.modern(check.r#type.unwrap_or(ProbeType::Tcp))],
+            instance_groups: self.backends.iter().map(group).collect(),
+            backend_services: vec![self.service()],
+            forwarding_rules: vec![rule],
+            ..Resources::default()
         }
     }
 
-    fn locality(&self) -> LocalityPolicy {
-        self.locality_lb_policy.unwrap_or(LocalityPolicy::of(self.load_balancing_scheme))
+    fn service(&self) -> BackendService {
+        let draining = self.connection_draining.draining_timeout;
+        BackendService {
+            name: NAME.to_owned(),
+            load_balancing_scheme: Some(self.load_balancing_scheme),
+            protocol: Some(self.protocol),
+            backends: self.backends.iter().map(BackendGroup::resource).collect(),
+            health_checks: vec![Reference::new(HealthCheckTable::NAME)],
+            session_affinity: self.session_affinity,
+            locality_lb_policy: self.locality_lb_policy,
+            network_pass_through_lb_traffic_policy: self.zonal_affinity.fields(),
+            failover_policy: self.failover_policy.map(FailoverKeys::fields),
+            connection_tracking_policy: self.connection_tracking_policy.map(TrackingKeys::fields),
+            connection_draining: Some(ConnectionDrainingFields {
+                draining_timeout_sec: Some(draining),
+                ..Default::default()
+            }),
+            subsetting: Some(SubsettingFields { policy: Some(self.subsetting.policy), ..Default::default() }),
+            ha_policy: self.ha_policy.map(|_| serde_json::Map::new().into()),
+            other: serde_json::Map::new(),
+        }
     }
 
-    /// `ha_policy` excludes other settings (ZON-2, CTE-1), and is not simulated.
-    fn check_ha_policy(&self, service: &Service) -> Result<(), Problem> {
-        if self.ha_policy.is_none() {
-            return Ok(());
-        }
-        let path = place().key("ha_policy");
-        let excluded = [
-            ("zonal affinity", service.zonal_affinity.spillover != Spillover::Disabled),
-            ("a failover policy", self.failover_policy.is_some()),
-            (
-                "session affinity",
-                self.session_affinity.is_some_and(|affinity| affinity != Affinity::default()),
-            ),
-            ("a connection tracking policy", self.connection_tracking_policy.is_some()),
-        ];
-        match excluded.iter().find(|(_, is_set)| *is_set) {
-            Some((name, _)) => {
-                let what = format!("can't be combined with {name}");
-                Err(Problem::that(path, what, "keep one of the two").refused(Reason::Invalid))
-            }
-            None => Err(Problem::that(path, "is not simulated", "leave it out")),
+    /// What no resource says.
+    pub(super) fn assumptions(&self, semantics: &Semantics) -> Assumptions {
+        Assumptions {
+            table_size: self.maglev_table_size,
+            inspected: self.network_security_integration != NetworkSecurityIntegration::None,
+            ..semantics.assumptions()
         }
     }
 
@@ -247,32 +308,20 @@ impl BackendService {
                 server,
                 weight: group.weight.unwrap_or(Weight::ONE),
                 autoscaling: policy.transpose()?,
-                standing: Standing {
-                    pool: None,
-                    is_ever_served: true,
-                    role: Some(if group.failover { Role::Failover } else { Role::Primary }),
-                    checked: true,
-                },
+                home: Home::Group(group.group.as_str().to_owned()),
+                is_ever_served: true,
             });
         }
         Ok(plans)
     }
 
     fn check_group(&self, group: &BackendGroup, check: ProbeType, path: &KeyPath) -> Result<(), Problem> {
-        if group.balancing_mode.is_some_and(|mode| mode != BalancingMode::Connection) {
-            let path = path.clone().key("balancing_mode");
-            let problem = Problem::that(
-                path,
-                "does not belong to a passthrough load balancer",
-                "write CONNECTION, or leave it out",
-            );
-            return Err(problem.refused(Reason::Invalid));
-        }
+        group.resource().check().map_err(|error| Problem::of_resource(error, path))?;
         if group.weight.is_none() {
             return Ok(());
         }
         let weight = path.clone().key("weight");
-        if !self.locality().is_weighted() {
+        if !self.service().locality().is_weighted() {
             let policy = match self.load_balancing_scheme {
                 Scheme::Internal => "WEIGHTED_GCP_RENDEZVOUS",
                 Scheme::External => "WEIGHTED_MAGLEV",

@@ -4,9 +4,9 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Deserialize;
 
-use super::backend_service::ServiceProtocol;
 use super::groups::Backends;
 use super::zone_id;
+use crate::compute::ServiceProtocol;
 use crate::experiment::bounded::{Name, Span, Whole};
 use crate::experiment::files::DataFiles;
 use crate::experiment::path::KeyPath;

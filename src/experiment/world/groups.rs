@@ -7,8 +7,8 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::zone_id;
-use crate::experiment::bounded::ResourceName;
-use crate::experiment::control_plane::Instances;
+use crate::compute::{ControlPlane, Home, Machine, Reference};
+use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct};
 use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
@@ -119,6 +119,44 @@ impl<'de> Deserialize<'de> for Weight {
     }
 }
 
+/// A number of instances.
+pub(super) type Count = Whole<1, { MAX_BACKENDS as u32 }>;
+
+/// The names of the first `size` members of the group `name`.
+pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {
+    (1..=size).map(move |number| Reference::new(format!("{name}-{number}")))
+}
+
+/// A group as an operator knows it. Its members are numbered from 1; a number is never used twice.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NumberedGroup {
+    pub(super) name: String,
+    /// Where its members are found.
+    pub(super) home: Home,
+    /// The zones that members are dealt out to in turn.
+    pub(super) zones: Vec<ZoneId>,
+    /// The highest number so far.
+    pub(super) highest: u32,
+}
+
+impl NumberedGroup {
+    /// The name of member `number`.
+    pub(super) fn member(&self, number: u32) -> String {
+        format!("{}-{number}", self.name)
+    }
+
+    /// The number of the member called `name`, if it is one of this group.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        let (group, number) = name.rsplit_once('-')?;
+        number.parse().ok().filter(|_| group == self.name)
+    }
+
+    /// The zone of member `number`.
+    pub(super) fn zone(&self, number: u32) -> ZoneId {
+        self.zones[(number as usize - 1) % self.zones.len()]
+    }
+}
+
 /// A group with what its load balancer makes of it.
 #[derive(Debug)]
 pub(super) struct GroupPlan<'a> {
@@ -133,74 +171,84 @@ pub(super) struct GroupPlan<'a> {
     pub(super) server: Server,
     pub(super) weight: Weight,
     pub(super) autoscaling: Option<AutoscalingPolicy>,
-    pub(super) standing: Standing,
-}
-
-/// What a group is to its load balancer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
-    /// The pool that it is in, if there are pools.
-    pub(super) pool: Option<usize>,
+    /// Where its members are found.
+    pub(super) home: Home,
     /// Whether it ever gets traffic.
     pub(super) is_ever_served: bool,
-    /// Its role, if it gets traffic from the beginning.
-    pub(super) role: Option<Role>,
-    /// Whether a health check judges it.
-    pub(super) checked: bool,
 }
 
 /// The groups, and their members one group after the other.
 pub(super) type Backends = (IdVec<GroupId, Group>, IdVec<BackendId, BackendSpec>);
 
-/// The backends that `plans` describe, which stand in the list at `list`, and the groups as the control plane has them.
+/// The backends that `plans` describe, which stand in the list at `list`, and the groups as an operator knows them. The
+/// machines of `plane` are those backends.
 pub(super) fn establish(
     plans: &[GroupPlan<'_>],
+    plane: &mut ControlPlane,
     list: &KeyPath,
-) -> Result<(Backends, Vec<Instances>), Problem> {
+) -> Result<(Backends, Vec<NumberedGroup>), Problem> {
     let names: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
     distinct(&names, |index| plans[index].place.clone())?;
-    let ever = |plan: &GroupPlan<'_>| {
-        let most = plan.autoscaling.map_or(plan.size, |policy| policy.max_num_replicas.get());
-        u64::from(most) + u64::from(plan.added)
-    };
-    let total: u64 = plans.iter().map(ever).sum();
+    let total: u64 = plans.iter().map(GroupPlan::ever).sum();
     if total > MAX_BACKENDS as u64 {
         let what = format!("has {total} members, those included that are added later");
         return Err(Problem::that(list.clone(), what, format!("write at most {MAX_BACKENDS}")));
     }
-    let (mut groups, mut backends, mut instances) = (IdVec::default(), IdVec::default(), Vec::new());
+    let mut backends = Backends::default();
     for plan in plans {
-        let name = plan.name.to_owned();
-        let last = format!("{name}-{}", ever(plan));
+        let last = format!("{}-{}", plan.name, plan.ever());
         if last.len() > ResourceName::LONGEST {
             let what = format!("has members with names as long as {last:?}");
             let help =
                 format!("shorten it: instances have names of at most {} characters", ResourceName::LONGEST);
             return Err(Problem::that(plan.place.clone(), what, help));
         }
-        let mut ids = Vec::new();
-        if plan.standing.is_ever_served {
-            let Standing { role, checked, .. } = plan.standing;
-            let group = groups.push(Group {
-                name: name.clone(),
-                server: plan.server.clone(),
-                weight: plan.weight.get(),
-                autoscaling: plan.autoscaling,
-            });
-            for (number, zone) in (1..=ever(plan)).zip(plan.zones.iter().cycle()) {
-                ids.push(backends.push(BackendSpec {
-                    name: format!("{name}-{number}"),
-                    group,
-                    zone: *zone,
-                    role: role.unwrap_or(Role::Failover),
-                    configured: role.is_some() && number <= u64::from(plan.size),
-                    checked,
-                }));
-            }
+        if plan.is_ever_served {
+            plan.enrol(&mut backends, plane);
         }
-        instances.push(Instances::new(&name, plan.zones.clone(), plan.standing.pool, plan.size, ids));
     }
-    Ok(((groups, backends), instances))
+    Ok((backends, plans.iter().map(GroupPlan::numbered).collect()))
+}
+
+impl GroupPlan<'_> {
+    /// How many members it may ever have had.
+    fn ever(&self) -> u64 {
+        let most = self.autoscaling.map_or(self.size, |policy| policy.max_num_replicas.get());
+        u64::from(most) + u64::from(self.added)
+    }
+    fn numbered(&self) -> NumberedGroup {
+        NumberedGroup {
+            name: self.name.to_owned(),
+            home: self.home.clone(),
+            zones: self.zones.clone(),
+            highest: self.size,
+        }
+    }
+
+    /// Adds the group with all members that it may ever have to `backends`, as the load balancer of `plane` sees them.
+    fn enrol(&self, (groups, backends): &mut Backends, plane: &mut ControlPlane) {
+        let group = groups.push(Group {
+            name: self.name.to_owned(),
+            server: self.server.clone(),
+            weight: self.weight.get(),
+            autoscaling: self.autoscaling,
+        });
+        let standing = plane.resources.standing(&plane.rule, &self.home);
+        let role = standing.and_then(|standing| standing.role);
+        let checked = standing.is_some_and(|standing| standing.checked);
+        for (number, zone) in (1..=self.ever()).zip(self.zones.iter().cycle()) {
+            let name = format!("{}-{number}", self.name);
+            plane.machines.push(Machine { name: name.clone(), home: self.home.clone() });
+            backends.push(BackendSpec {
+                name,
+                group,
+                zone: *zone,
+                role: role.unwrap_or(Role::Failover),
+                configured: role.is_some() && number <= u64::from(self.size),
+                checked,
+            });
+        }
+    }
 }
 
 /// The zones that the members of a group at `path` are dealt out to; at least one.

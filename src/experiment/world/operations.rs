@@ -6,13 +6,14 @@ use serde::Deserialize;
 
 use super::before_the_end;
 use super::groups::GroupPlan;
-use crate::experiment::control_plane::{ControlPlane, Verb};
+use super::operator::{Operator, Verb};
 use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
 use crate::experiment::reader::{read, read_tagged};
 use crate::ids::BackendId;
-use crate::sim::scenario::{Change, Operation, Timing};
+use crate::lb::change::Change;
+use crate::sim::scenario::{Operation, Timing};
 use crate::time::{SimDuration, SimTime};
 
 /// A member of `[[operations]]`, where the other keys depend on `do`.
@@ -68,11 +69,11 @@ pub(super) struct History {
 }
 
 impl History {
-    /// What `operations` do to the resources of `control_plane`. Who is in a group that is autoscaled, and in which role,
+    /// What `operations` of `operator` do. Who is in a group that is autoscaled, and in which role,
     /// is not for an operator to say.
     pub(super) fn of(
         operations: &[WrittenOperation<'_>],
-        mut control_plane: ControlPlane,
+        mut operator: Operator,
         timing: &Timing,
         is_autoscaled: impl Fn(BackendId) -> bool,
     ) -> Result<Self, Problem> {
@@ -80,19 +81,19 @@ impl History {
         times.collect::<Result<Vec<_>, _>>()?;
         let mut in_time: Vec<&WrittenOperation<'_>> = operations.iter().collect();
         in_time.sort_by_key(|operation| operation.at);
-        let mut existing = vec![(SimTime::ZERO, control_plane.backends().collect())];
+        let mut existing = vec![(SimTime::ZERO, operator.plane.backends())];
         let done = in_time.into_iter().map(|operation| {
             let WrittenOperation { at, verb, node, path } = operation;
             let has = |key: &str| node.get(key).is_some();
             let changes =
-                control_plane.apply(verb).map_err(|refusal| refusal.of_operation(path, *at, has))?;
+                operator.apply(verb).map_err(|error| Problem::of_operation(error, path, *at, has))?;
             if changes.iter().filter_map(Change::member).any(&is_autoscaled) {
                 let what = "changes the members of a group that has an autoscaling_policy";
                 let help = "leave the operation out, or the policy";
                 return Err(Problem::that(path.clone(), what, help));
             }
             let at = SimTime::ZERO + *at;
-            existing.push((at, control_plane.backends().collect()));
+            existing.push((at, operator.plane.backends()));
             Ok(Operation { at, changes })
         });
         Ok(Self { operations: done.collect::<Result<_, _>>()?, existing })

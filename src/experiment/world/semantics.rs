@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::compute::Assumptions;
 use crate::experiment::bounded::Span;
 use crate::lb::zonal_affinity::SpecVersion;
 use crate::time::SimDuration;
@@ -18,6 +19,18 @@ pub(super) struct Semantics {
     pub(super) portless_fragments: PortlessFragments,
 }
 
+impl Semantics {
+    /// What they are to the resources.
+    pub(super) fn assumptions(&self) -> Assumptions {
+        Assumptions {
+            spec_version: self.zonal_affinity_text,
+            failover_drain: self.failover_drain.0,
+            drop_portless_fragments: self.portless_fragments == PortlessFragments::Drop,
+            ..Assumptions::default()
+        }
+    }
+}
+
 /// A time to drain. Default: 600 s.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "SimDuration")]
@@ -26,13 +39,6 @@ pub(super) struct FailoverDrain(SimDuration);
 impl Default for FailoverDrain {
     fn default() -> Self {
         Self(SimDuration::from_secs(600))
-    }
-}
-
-impl FailoverDrain {
-    /// The duration.
-    pub(super) fn get(self) -> SimDuration {
-        self.0
     }
 }
 

@@ -3,16 +3,19 @@
 use serde::Deserialize;
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{GroupPlan, ServerKeys, Standing, Weight, zones_of};
-use super::semantics::{PortlessFragments, Semantics};
+use super::groups::{GroupPlan, ServerKeys, Weight, members, zones_of};
+use super::health_check::HealthCheckTable;
+use super::operator::{Verb, name_the_table};
+use crate::compute::{
+    ApiError, Assumptions, ControlPlane, ForwardingRule, Home, Reason, Reference, Resources, Scheme,
+    TargetPool, session_affinity,
+};
 use crate::experiment::bounded::{ResourceName, Whole};
-use crate::experiment::control_plane::{Affinity, Pool, Pools, Refusal, Verb};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, choice, distinct, quoted};
-use crate::experiment::reason::Reason;
+use crate::experiment::problem::{Problem, distinct};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
-use crate::lb::health::ProbeType;
+use crate::lb::affinity::SessionAffinity;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::TableSize;
 use crate::sim::scenario::Server;
@@ -20,25 +23,25 @@ use crate::sim::scenario::Server;
 /// `[forwarding_rule]`: where traffic comes from.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ForwardingRule {
+pub(super) struct RuleTable {
     /// Its name. Default: forwarding-rule.
     name: Option<ResourceName>,
     /// The target pool that it points to.
     target: Option<String>,
     /// Entries of Maglev's table. Default: 65537.
     #[serde(default)]
-    maglev_table_size: TableSize,
+    pub(super) maglev_table_size: TableSize,
 }
 
 /// `[[target_pools]]`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TargetPool {
+pub(super) struct PoolTable {
     /// Its name.
     name: ResourceName,
     /// NONE, CLIENT_IP or CLIENT_IP_PROTO. Default: NONE.
-    #[serde(default)]
-    session_affinity: Affinity,
+    #[serde(default, deserialize_with = "session_affinity")]
+    session_affinity: Option<SessionAffinity>,
     /// The share of healthy instances below which the backup pool serves.
     failover_ratio: Option<Ratio>,
     /// The pool that takes over. Without a ratio it never does.
@@ -80,58 +83,74 @@ pub(super) fn list() -> KeyPath {
     KeyPath::to("target_pools")
 }
 
-/// The resources that are created, of which those at `list` come first.
-pub(super) fn pools(
-    rule: &ForwardingRule,
-    written: &[TargetPool],
+/// The resources that `rule` and the pools describe.
+pub(super) fn resources(
+    rule: &RuleTable,
+    written: &[PoolTable],
     region: &str,
-    check: ProbeType,
-    semantics: &Semantics,
-) -> Result<Pools, Problem> {
+    check: &HealthCheckTable,
+    assumptions: &Assumptions,
+) -> Result<Resources, Problem> {
     let names: Vec<&str> = written.iter().map(|pool| pool.name.as_str()).collect();
     distinct(&names, |index| list().member(index).key("name"))
         .map_err(|problem| problem.refused(Reason::AlreadyExists))?;
-    let at = |index| move |refusal: Refusal| refusal.of_resource(&list().member(index));
-    let new = |(index, pool): (usize, &TargetPool)| {
-        Pool::new(pool.name.as_str(), pool.session_affinity.get()).map_err(at(index))
-    };
-    let mut pools = Pools {
+    let mut resources = Resources {
         region: region.to_owned(),
-        rule: rule.name.as_ref().map_or("forwarding-rule", ResourceName::as_str).to_owned(),
-        target: rule.target(&names)?,
-        table_size: rule.maglev_table_size,
-        drop_portless_fragments: semantics.portless_fragments == PortlessFragments::Drop,
-        check,
-        all: written.iter().enumerate().map(new).collect::<Result<_, _>>()?,
+        target_pools: written.iter().map(PoolTable::resource).collect(),
+        forwarding_rules: vec![rule.resource(&names)?],
+        ..Resources::default()
     };
-    for (index, pool) in written.iter().enumerate() {
-        if pool.failover_ratio.is_some() && pool.backup_pool.is_none() {
-            let path = list().member(index).key("failover_ratio");
-            let help = "add backup_pool = \"…\", or leave the ratio out";
-            return Err(Problem::that(path, "has no backup pool", help).refused(Reason::Invalid));
-        }
-        pools.set_backup(index, pool.backup_pool.as_deref(), pool.failover_ratio).map_err(at(index))?;
-        pools.attach(index, &pool.health_checks).map_err(at(index))?;
+    check.create(&mut resources);
+    let of_rule = |error| Problem::of_resource(error, &KeyPath::to("forwarding_rule"));
+    resources.check_rule(rule.name()).map_err(of_rule)?;
+    let at = |index| move |error: ApiError| Problem::of_resource(error, &list().member(index));
+    for (index, pool) in resources.target_pools.iter().enumerate() {
+        pool.settings(assumptions).map_err(at(index))?;
+        let first_check = written[index].health_checks.first().map_or("", String::as_str);
+        let with_table = |error| name_the_table(error, &resources, first_check);
+        resources.check_pool(index).map_err(with_table).map_err(at(index))?;
     }
-    Ok(pools)
+    Ok(resources)
 }
 
-impl ForwardingRule {
-    /// The position of its target among the pools called `names`.
-    fn target(&self, names: &[&str]) -> Result<usize, Problem> {
-        let place = KeyPath::to("forwarding_rule");
+impl PoolTable {
+    fn resource(&self) -> TargetPool {
+        // An empty name is none, and a ratio beside it has no effect.
+        let backup = self.backup_pool.as_deref();
+        let members = self.instances.iter().flat_map(|group| members(group.name.as_str(), group.size.get()));
+        TargetPool {
+            name: self.name.as_str().to_owned(),
+            session_affinity: self.session_affinity,
+            failover_ratio: self.failover_ratio.filter(|_| backup != Some("")),
+            backup_pool: backup.filter(|name| !name.is_empty()).map(Reference::new),
+            health_checks: self.health_checks.iter().map(Reference::new).collect(),
+            instances: members.collect(),
+            ..TargetPool::default()
+        }
+    }
+}
+
+impl RuleTable {
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_ref().map_or(Self::NAME, ResourceName::as_str)
+    }
+
+    /// What it is called, if the file does not say it.
+    pub(super) const NAME: &str = "forwarding-rule";
+
+    /// The resource, which may point to one of the pools called `pools`.
+    fn resource(&self, pools: &[&str]) -> Result<ForwardingRule, Problem> {
         let Some(target) = &self.target else {
-            let example = names.first().copied().unwrap_or("www");
-            return Err(Problem::that(
-                place,
-                "has no `target`",
-                format!("add target = {example:?}, a target pool"),
-            ));
+            let example = pools.first().copied().unwrap_or("www");
+            let help = format!("add target = {example:?}, a target pool");
+            return Err(Problem::that(KeyPath::to("forwarding_rule"), "has no `target`", help));
         };
-        names.iter().position(|name| name == target).ok_or_else(|| {
-            let what = format!("names {}, which does not exist", quoted(target));
-            let problem = Problem::that(place.key("target"), what, choice(target, "target pools", names));
-            problem.refused(Reason::NotFound)
+        Ok(ForwardingRule {
+            name: self.name().to_owned(),
+            load_balancing_scheme: Some(Scheme::External),
+            target: Some(Reference::new(target)),
+            ..ForwardingRule::default()
         })
     }
 }
@@ -139,13 +158,14 @@ impl ForwardingRule {
 /// The groups of all pools, which serve like `server` where they are silent. Those of pools that neither the file nor an
 /// operation of `verbs` makes the backup are never served.
 pub(super) fn groups<'a>(
-    written: &'a [TargetPool],
-    pools: &Pools,
+    written: &'a [PoolTable],
+    plane: &ControlPlane,
     verbs: &[&Verb],
     server: Server,
     zones: &IdVec<ZoneId, String>,
 ) -> Result<Vec<GroupPlan<'a>>, Problem> {
-    let target = written[pools.target].name.as_str();
+    let mut rules = plane.resources.forwarding_rules.iter();
+    let target = rules.find_map(|rule| rule.target.as_ref()).map_or("", Reference::name);
     let becomes_backup = |name: &str| {
         verbs.iter().any(|verb| {
             matches!(verb, Verb::SetBackup { pool, backup_pool: Some(backup), .. } if pool == target && backup == name)
@@ -153,13 +173,10 @@ pub(super) fn groups<'a>(
     };
     let mut plans = Vec::new();
     for (index, pool) in written.iter().enumerate() {
-        let role = pools.role(index);
-        let standing = Standing {
-            pool: Some(index),
-            is_ever_served: role.is_some() || becomes_backup(pool.name.as_str()),
-            role,
-            checked: pools.is_checked(index),
-        };
+        let name = pool.name.as_str();
+        let home = Home::Pool(name.to_owned());
+        let role = plane.resources.standing(&plane.rule, &home).and_then(|standing| standing.role);
+        let is_ever_served = role.is_some() || becomes_backup(name);
         for (number, group) in pool.instances.iter().enumerate() {
             let path = list().member(index).key("instances").member(number);
             let server = group.server.of_group(&server, &path)?;
@@ -174,7 +191,8 @@ pub(super) fn groups<'a>(
                 server,
                 weight: Weight::ONE,
                 autoscaling: policy.transpose()?,
-                standing,
+                home: home.clone(),
+                is_ever_served,
             });
         }
     }

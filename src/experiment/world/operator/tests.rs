@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ids::BackendId;
+use crate::compute::{
+    Assumptions, ForwardingRule, Home, HttpHealthCheck, InstanceGroup, Machine, Scheme, ServiceBackend,
+    TargetPool,
+};
+use crate::experiment::node::Node;
+use crate::experiment::path::KeyPath;
+use crate::experiment::reader::read_tagged;
+use crate::experiment::world::groups::members;
+use crate::ids::{BackendId, Id};
 use crate::lb::Settings;
-use crate::lb::affinity::SessionAffinity;
-use crate::lb::health::ProbeType;
+use crate::lb::backend::Role;
 use crate::lb::policy::any::AnyPolicy;
-use crate::lb::policy::backend_service::FailoverPolicy;
 use crate::lb::policy::target_pool::TargetPoolPolicy;
-use crate::lb::ratio::Ratio;
-use crate::lb::selection::TableSize;
-use crate::lb::zonal_affinity::{SpecVersion, WrittenZonalAffinity};
-use crate::time::SimDuration;
 
 /// How many backends each group may ever have.
 const EVER: usize = 300;
@@ -30,27 +32,21 @@ struct Told {
 }
 
 impl Told {
-    /// What `plane` says at its creation.
-    fn by(plane: &ControlPlane) -> Self {
+    /// What `operator`'s resources say.
+    fn by(operator: &Operator) -> Self {
+        let plane = &operator.plane;
         let mut told = Self {
-            settings: settings(plane),
+            settings: plane.settings().unwrap(),
             configured: BTreeMap::new(),
             roles: BTreeMap::new(),
             checked: BTreeMap::new(),
         };
-        for (index, group) in plane.groups.iter().enumerate() {
-            for (backend, number) in group.backends().iter().zip(1..) {
-                told.configured.insert(*backend, plane.serves(index) && group.present().contains(&number));
-                let (role, checked) = match &plane.balancer {
-                    Balancer::Service { roles, .. } => (roles[index], true),
-                    Balancer::Pools(pools) => {
-                        let pool = group.pool().unwrap();
-                        (pools.role(pool).unwrap_or(Role::Failover), pools.is_checked(pool))
-                    }
-                };
-                told.roles.insert(*backend, role);
-                told.checked.insert(*backend, checked);
-            }
+        for (backend, machine) in plane.machines.pairs() {
+            let Some(standing) = plane.resources.standing(&plane.rule, &machine.home) else { continue };
+            let present = standing.instances.iter().any(|instance| instance.name() == machine.name);
+            told.configured.insert(backend, standing.role.is_some() && present);
+            told.roles.insert(backend, standing.role.unwrap_or(Role::Failover));
+            told.checked.insert(backend, standing.checked);
         }
         told
     }
@@ -68,66 +64,72 @@ impl Told {
     }
 }
 
-fn settings(plane: &ControlPlane) -> Settings {
-    match &plane.balancer {
-        Balancer::Service { service, .. } => service.settings().unwrap(),
-        Balancer::Pools(pools) => pools.settings(),
+/// An operator of groups g0, g1 … of 0, 1, 2 … members, each with `EVER` machines. Those of `homes` without machines are
+/// never served.
+fn operator(resources: Resources, homes: Vec<Home>, served: usize) -> Operator {
+    let zones: IdVec<ZoneId, String> = ["z-a", "z-b", "z-c"].into_iter().map(str::to_owned).collect();
+    let group = |(index, home): (usize, &Home)| NumberedGroup {
+        name: format!("g{index}"),
+        home: home.clone(),
+        zones: [0, 1].map(|step| ZoneId::from_index((index + step) % 3)).to_vec(),
+        highest: index as u32,
+    };
+    let groups: Vec<NumberedGroup> = homes.iter().enumerate().map(group).collect();
+    let machines = groups[..served].iter().flat_map(|group| {
+        members(&group.name, EVER as u32)
+            .map(|instance| Machine { name: instance.name().to_owned(), home: group.home.clone() })
+    });
+    let (rule, machines) = (resources.forwarding_rules[0].name.clone(), machines.collect());
+    Operator {
+        zones,
+        groups,
+        plane: ControlPlane { resources, rule, assumptions: Assumptions::default(), machines },
     }
 }
 
-fn zones() -> IdVec<ZoneId, String> {
-    ["z-a", "z-b", "z-c"].into_iter().map(str::to_owned).collect()
+fn service_operator(scheme: Scheme) -> Operator {
+    let name = |index| format!("g{index}");
+    let group = |index| InstanceGroup {
+        name: name(index),
+        instances: members(&name(index), index).collect(),
+        ..InstanceGroup::default()
+    };
+    let backend =
+        |index| ServiceBackend { group: Some(Reference::new(name(index))), ..ServiceBackend::default() };
+    let service = BackendService {
+        name: "service".to_owned(),
+        load_balancing_scheme: Some(scheme),
+        backends: (0..3).map(backend).collect(),
+        ..BackendService::default()
+    };
+    let backend_service = Some(Reference::new("service"));
+    let resources = Resources {
+        instance_groups: (0..3).map(group).collect(),
+        backend_services: vec![service],
+        forwarding_rules: vec![ForwardingRule { backend_service, ..ForwardingRule::default() }],
+        ..Resources::default()
+    };
+    operator(resources, (0..3).map(|index| Home::Group(name(index))).collect(), 3)
 }
 
-/// Groups g0, g1 … of 0, 1, 2 … members, each in the pool of its number if there are pools; the last one is never served.
-fn groups(count: usize, pooled: bool) -> Vec<Instances> {
-    let group = |index: usize| {
-        let ids = (index * EVER..(index + 1) * EVER).map(BackendId::from_index);
-        let ids = if pooled && index + 1 == count { Vec::new() } else { ids.collect() };
-        let zones = [0, 1].map(|step| ZoneId::from_index((index + step) % 3)).to_vec();
-        Instances::new(&format!("g{index}"), zones, pooled.then_some(index), index as u32, ids)
+/// Pools p0 to p3, of which the rule points to p1, each with the group of its number; the last one is never served.
+fn pools_operator() -> Operator {
+    let pool = |index: u32| TargetPool {
+        name: format!("p{index}"),
+        instances: members(&format!("g{index}"), index).collect(),
+        ..TargetPool::default()
     };
-    (0..count).map(group).collect()
-}
-
-fn service_plane(scheme: Scheme) -> ControlPlane {
-    let service = Service {
-        scheme,
-        session_affinity: SessionAffinity::None,
-        locality: LocalityPolicy::of(scheme),
-        table_size: TableSize::default(),
-        allow_global_access: true,
-        zonal_affinity: WrittenZonalAffinity::default(),
-        failover_policy: FailoverPolicy::default(),
-        tracking: Tracking::default(),
-        draining_timeout: SimDuration::ZERO,
-        is_subset: false,
-        is_mirroring_collector: false,
-        is_inspected: true,
-        spec_version: SpecVersion::default(),
-        failover_drain: SimDuration::from_secs(600),
+    let target = Some(Reference::new("p1"));
+    let resources = Resources {
+        http_health_checks: vec![HttpHealthCheck {
+            name: "default".to_owned(),
+            ..HttpHealthCheck::default()
+        }],
+        target_pools: (0..4).map(pool).collect(),
+        forwarding_rules: vec![ForwardingRule { target, ..ForwardingRule::default() }],
+        ..Resources::default()
     };
-    let roles = vec![Role::Primary; 3];
-    ControlPlane {
-        zones: zones(),
-        groups: groups(3, false),
-        balancer: Balancer::Service { service: Box::new(service), roles },
-    }
-}
-
-/// Pools p0 to p3, of which the rule points to p1.
-fn pools_plane() -> ControlPlane {
-    let pool = |index| Pool::new(&format!("p{index}"), SessionAffinity::None).unwrap();
-    let pools = Pools {
-        region: "r".to_owned(),
-        rule: "rule".to_owned(),
-        target: 1,
-        table_size: TableSize::default(),
-        drop_portless_fragments: true,
-        check: ProbeType::Http,
-        all: (0..4).map(pool).collect(),
-    };
-    ControlPlane { zones: zones(), groups: groups(4, true), balancer: Balancer::Pools(pools) }
+    operator(resources, (0..4).map(|index| Home::Pool(format!("p{index}"))).collect(), 3)
 }
 
 fn name(letter: char) -> impl Strategy<Value = String> {
@@ -187,69 +189,62 @@ fn verb() -> impl Strategy<Value = String> {
 
 fn read_verb(text: &str) -> Verb {
     let table: toml_edit::DocumentMut = text.parse().unwrap();
-    let node = super::super::node::Node::Table(&table);
-    let path = super::super::path::KeyPath::default();
-    super::super::reader::read_tagged(node, "do", &["do"], &path)
+    read_tagged(Node::Table(&table), "do", &["do"], &KeyPath::default())
         .unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-/// Applies `verbs`, checking after each that what was told is what is; gives how many were accepted.
-fn play(mut plane: ControlPlane, verbs: &[String]) -> usize {
-    let mut told = Told::by(&plane);
-    let mut accepted = 0;
+/// Applies `verbs`, checking after each that what was told is what is.
+fn play(mut operator: Operator, verbs: &[String]) {
+    let mut told = Told::by(&operator);
     for text in verbs {
-        let before = plane.clone();
-        match plane.apply(&read_verb(text)) {
-            Ok(changes) => {
-                told.hear(&changes);
-                accepted += 1;
-            }
-            Err(_) => assert_eq!(plane, before, "what is refused changes nothing: {text}"),
+        let before = operator.clone();
+        match operator.apply(&read_verb(text)) {
+            Ok(changes) => told.hear(&changes),
+            Err(_) => assert_eq!(operator, before, "what is refused changes nothing: {text}"),
         }
-        assert_eq!(told.configured, Told::by(&plane).configured, "{text}");
-        assert_eq!(told.settings, settings(&plane), "{text}");
-        assert_eq!(told.checked, Told::by(&plane).checked, "{text}");
-        let roles = Told::by(&plane).roles;
-        let served = told.configured.iter().filter(|(_, configured)| **configured);
-        served.for_each(|(backend, _)| assert_eq!(told.roles[backend], roles[backend], "{text}"));
-        let existing: Vec<BackendId> = plane.backends().collect();
-        let configured = told.configured.iter().filter(|(_, configured)| **configured);
-        configured.for_each(|(backend, _)| assert!(existing.contains(backend), "{text}"));
+        let now = Told::by(&operator);
+        assert_eq!(told.settings, now.settings, "{text}");
+        let existing = operator.plane.backends();
+        for (backend, configured) in now.configured {
+            assert_eq!(told.configured[&backend], configured, "{text}");
+            assert_eq!(told.checked[&backend], now.checked[&backend], "{text}");
+            assert_eq!(told.roles[&backend], now.roles[&backend], "{text}");
+            assert!(!configured || existing.contains(&backend), "{text}");
+        }
     }
-    accepted
 }
 
 proptest! {
     #[test]
     fn a_service_tells_what_it_is(verbs in prop::collection::vec(verb(), 0..60), external in any::<bool>()) {
-        play(service_plane(if external { Scheme::External } else { Scheme::Internal }), &verbs);
+        play(service_operator(if external { Scheme::External } else { Scheme::Internal }), &verbs);
     }
 
     #[test]
     fn pools_tell_what_they_are(verbs in prop::collection::vec(verb(), 0..60)) {
-        play(pools_plane(), &verbs);
+        play(pools_operator(), &verbs);
     }
 }
 
 #[test]
 fn numbers_are_never_used_again() {
-    let mut plane = service_plane(Scheme::Internal);
-    let apply = |plane: &mut ControlPlane, text: &str| plane.apply(&read_verb(text)).unwrap();
+    let mut operator = service_operator(Scheme::Internal);
+    let apply = |operator: &mut Operator, text: &str| operator.apply(&read_verb(text)).unwrap();
     let add = "do = \"add_instances\"\ngroup = \"g1\"\ncount = 2";
     let id = |number: usize| BackendId::from_index(EVER + number - 1);
-    assert_eq!(apply(&mut plane, add), [Change::Add(id(2)), Change::Add(id(3))]);
-    let removed = apply(&mut plane, "do = \"remove_instances\"\ngroup = \"g1\"\ncount = 2");
-    assert_eq!(removed, [Change::Remove(id(3)), Change::Remove(id(2))]);
-    assert_eq!(apply(&mut plane, add), [Change::Add(id(4)), Change::Add(id(5))]);
+    assert_eq!(apply(&mut operator, add), [Change::Add(id(2)), Change::Add(id(3))]);
+    let removed = apply(&mut operator, "do = \"remove_instances\"\ngroup = \"g1\"\ncount = 2");
+    assert_eq!(removed, [Change::Remove(id(2)), Change::Remove(id(3))]);
+    assert_eq!(apply(&mut operator, add), [Change::Add(id(4)), Change::Add(id(5))]);
     // Numbers go on in turn through the zones of the group, b and c.
-    let drained = apply(&mut plane, "do = \"drain\"\nzone = \"z-c\"");
+    let drained = apply(&mut operator, "do = \"drain\"\nzone = \"z-c\"");
     assert_eq!(drained, [Change::Remove(id(4)), Change::Remove(BackendId::from_index(2 * EVER))]);
 }
 
 #[test]
 fn a_new_backup_comes_before_the_old_one_goes() {
-    let mut plane = pools_plane();
-    let mut apply = |text: &str| plane.apply(&read_verb(text)).unwrap();
+    let mut operator = pools_operator();
+    let mut apply = |text: &str| operator.apply(&read_verb(text)).unwrap();
     let backup =
         |name| format!("do = \"set_backup\"\npool = \"p1\"\nbackup_pool = \"{name}\"\nfailover_ratio = 0.5");
     assert_eq!(apply("do = \"add_instances\"\ngroup = \"g0\"\ncount = 1"), [], "p0 is not served");

@@ -1,0 +1,55 @@
+//! The Compute API's resources of a passthrough load balancer, and its control plane (MTH, RES).
+//!
+//! Resources are read and written by serde in the API's own field names. Fields that nothing here depends on are kept as
+//! they are. What the API refuses is refused with its own reasons ([`ApiError`]), at the creation of a resource and
+//! after each call alike; what it accepts becomes the configuration of a load balancer ([`crate::lb`]). No file is known
+//! here, and no experiment.
+
+mod backend_service;
+mod control_plane;
+mod error;
+mod fields;
+mod forwarding_rule;
+mod health_check;
+mod instance;
+mod number;
+mod reference;
+mod resources;
+mod target_pool;
+#[cfg(test)]
+mod tests;
+
+use crate::lb::selection::TableSize;
+use crate::lb::zonal_affinity::SpecVersion;
+use crate::time::SimDuration;
+pub use backend_service::{
+    BackendService, BalancingMode, ConnectionDrainingFields, ConnectionTrackingFields, FailoverPolicyFields,
+    LocalityPolicy, PassThroughPolicyFields, ServiceBackend, ServiceProtocol, Spillover, SubsettingFields,
+    SubsettingPolicy, ZonalAffinityFields,
+};
+pub use control_plane::{ControlPlane, Machine};
+pub(crate) use error::quoted;
+pub use error::{ApiError, Reason, Remedy};
+pub use fields::OtherFields;
+pub use forwarding_rule::{ForwardingRule, Route, Scheme};
+pub use health_check::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType};
+pub use instance::{Instance, InstanceGroup, NetworkEndpointGroup};
+pub(crate) use number::session_affinity;
+pub use reference::Reference;
+pub use resources::{Home, Resources, Standing};
+pub use target_pool::TargetPool;
+
+/// What holds where no resource says it: what the documents leave open, and what other products decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Assumptions {
+    /// The size of Maglev's table, where that selects.
+    pub table_size: TableSize,
+    /// Which text decides where Preview and GA differ (ZON-9).
+    pub spec_version: SpecVersion,
+    /// How long entries of the old role live on after a switch of roles (O1).
+    pub failover_drain: SimDuration,
+    /// Whether a Network Security Integration deployment inspects the packets (ZON-2).
+    pub inspected: bool,
+    /// Whether a target pool with affinity NONE drops fragments that carry no ports (TPA-2).
+    pub drop_portless_fragments: bool,
+}

@@ -1,0 +1,518 @@
+//! Backend services: their fields, and which of them the API refuses together
+//! (AFF-1, CTE-1, CTE-5, CTE-7, ELIG-12, ELIG-13, RES-1, XBS-1, XBS-2, ZON-1, ZON-2).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::ApiError;
+use super::fields::fields;
+use super::forwarding_rule::{ForwardingRule, Scheme};
+use super::{Assumptions, Reference, number};
+use crate::lb::Settings;
+use crate::lb::affinity::SessionAffinity;
+use crate::lb::backend::Role;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::backend_service::{BackendServicePolicy, FailoverPolicy};
+use crate::lb::ratio::Ratio;
+use crate::lb::selection::SelectionHash;
+use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
+use crate::lb::zonal_affinity::ZonalAffinity;
+use crate::time::SimDuration;
+
+fields! {
+    /// A backend service, or what a patch changes of one. What is absent has the API's default.
+    BackendService {
+        /// Its name.
+        name: String,
+        /// Whose backends they are. Default: EXTERNAL.
+        load_balancing_scheme: Option<Scheme>,
+        /// Which protocols it takes. Default: TCP.
+        protocol: Option<ServiceProtocol>,
+        /// Its groups of backends.
+        backends: Vec<ServiceBackend>,
+        /// The health check that judges its backends.
+        health_checks: Vec<Reference>,
+        /// Which connections stay together. Default: NONE.
+        #[serde(deserialize_with = "number::session_affinity")]
+        session_affinity: Option<SessionAffinity>,
+        /// How backends are selected. Default: that of the scheme.
+        locality_lb_policy: Option<LocalityPolicy>,
+        /// Zonal affinity stands here.
+        network_pass_through_lb_traffic_policy: Option<PassThroughPolicyFields>,
+        /// When primaries give way to failover backends.
+        failover_policy: Option<FailoverPolicyFields>,
+        /// How connections are tracked.
+        connection_tracking_policy: Option<ConnectionTrackingFields>,
+        /// What becomes of connections to backends that are removed.
+        connection_draining: Option<ConnectionDrainingFields>,
+        /// Whether each client sees some of the backends only.
+        subsetting: Option<SubsettingFields>,
+        /// High availability by haPolicy is another product: it is refused.
+        ha_policy: Option<Value>,
+    }
+}
+
+/// Which protocols a backend service takes. Default: TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ServiceProtocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+    /// All, by forwarding rules of protocol `L3_DEFAULT`.
+    Unspecified,
+}
+
+/// How backends are selected. Default: RENDEZVOUS for internal load balancers, MAGLEV for external ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum LocalityPolicy {
+    /// Rendezvous hashing.
+    Rendezvous,
+    /// Rendezvous hashing by the weights that backends report.
+    WeightedGcpRendezvous,
+    /// Maglev hashing.
+    Maglev,
+    /// Maglev hashing by the weights that backends report.
+    WeightedMaglev,
+}
+
+impl LocalityPolicy {
+    /// The default of a scheme.
+    pub fn of(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Internal => Self::Rendezvous,
+            Scheme::External => Self::Maglev,
+        }
+    }
+
+    /// Whether reported weights count.
+    pub fn is_weighted(self) -> bool {
+        matches!(self, Self::WeightedGcpRendezvous | Self::WeightedMaglev)
+    }
+
+    /// The scheme that it belongs to, and the policies of the other one.
+    fn scheme(self) -> (Scheme, &'static str) {
+        match self {
+            Self::Rendezvous | Self::WeightedGcpRendezvous => {
+                (Scheme::Internal, "write MAGLEV or WEIGHTED_MAGLEV")
+            }
+            Self::Maglev | Self::WeightedMaglev => {
+                (Scheme::External, "write RENDEZVOUS or WEIGHTED_GCP_RENDEZVOUS")
+            }
+        }
+    }
+}
+
+fields! {
+    /// A group of backends of a backend service.
+    ServiceBackend {
+        /// An instance group, or a network endpoint group.
+        group: Option<Reference>,
+        /// Whether its members are failover backends. Default: false.
+        failover: Option<bool>,
+        /// Default: CONNECTION, the only one that passthrough load balancers have.
+        balancing_mode: Option<BalancingMode>,
+        /// Without effect on passthrough load balancers (ELIG-12).
+        #[serde(deserialize_with = "number::ratio")]
+        capacity_scaler: Option<Ratio>,
+    }
+}
+
+/// What the share of traffic of a group depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum BalancingMode {
+    /// Connections.
+    Connection,
+    /// Requests a second.
+    Rate,
+    /// The utilization of its instances.
+    Utilization,
+    /// Metrics that the backends report.
+    CustomMetrics,
+}
+
+impl ServiceBackend {
+    /// Whether it is the group called `name`.
+    pub(super) fn is_of(&self, name: &str) -> bool {
+        self.group.as_ref().is_some_and(|group| group.name() == name)
+    }
+
+    /// The role of its members (ELIG-1).
+    pub fn role(&self) -> Role {
+        if self.failover == Some(true) { Role::Failover } else { Role::Primary }
+    }
+
+    /// Checks its own fields.
+    ///
+    /// # Errors
+    /// If it has a balancing mode that belongs to proxies (ELIG-12).
+    pub fn check(&self) -> Result<(), ApiError> {
+        if self.balancing_mode.is_none_or(|mode| mode == BalancingMode::Connection) {
+            return Ok(());
+        }
+        let what = "does not belong to a passthrough load balancer";
+        Err(ApiError::invalid(&["balancingMode"], what, "write CONNECTION, or leave it out").of_field())
+    }
+}
+
+fields! {
+    /// The traffic policy of passthrough load balancers.
+    PassThroughPolicyFields {
+        /// Zonal affinity. Default: off.
+        zonal_affinity: Option<ZonalAffinityFields>,
+    }
+}
+
+fields! {
+    /// Zonal affinity. A ratio without spilling is accepted and ignored (ZON-1).
+    ZonalAffinityFields {
+        /// Which of the three. Default: off.
+        spillover: Option<Spillover>,
+        /// The ratio of spilling. Default: 0.0.
+        #[serde(deserialize_with = "number::ratio")]
+        spillover_ratio: Option<Ratio>,
+    }
+}
+
+/// Zonal affinity without a ratio. The names may be written without their beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spillover {
+    /// Off.
+    #[default]
+    #[serde(rename = "ZONAL_AFFINITY_DISABLED", alias = "DISABLED")]
+    Disabled,
+    /// Connections stay.
+    #[serde(rename = "ZONAL_AFFINITY_STAY_WITHIN_ZONE", alias = "STAY_WITHIN_ZONE")]
+    StayWithinZone,
+    /// Connections spill.
+    #[serde(rename = "ZONAL_AFFINITY_SPILL_CROSS_ZONE", alias = "SPILL_CROSS_ZONE")]
+    SpillCrossZone,
+}
+
+fields! {
+    /// The failover policy. Its defaults are those of [`FailoverPolicy`].
+    FailoverPolicyFields {
+        /// The share of healthy primaries below which the failover backends serve.
+        #[serde(deserialize_with = "number::ratio")]
+        failover_ratio: Option<Ratio>,
+        /// Whether new connections are dropped when no backend is healthy.
+        drop_traffic_if_unhealthy: Option<bool>,
+        /// Whether a switch between the roles ends existing connections at once.
+        disable_connection_drain_on_failover: Option<bool>,
+    }
+}
+
+impl From<&FailoverPolicyFields> for FailoverPolicy {
+    fn from(fields: &FailoverPolicyFields) -> Self {
+        Self {
+            failover_ratio: fields.failover_ratio.unwrap_or_default(),
+            drop_traffic_if_unhealthy: fields.drop_traffic_if_unhealthy.unwrap_or_default(),
+            disable_connection_drain_on_failover: fields
+                .disable_connection_drain_on_failover
+                .unwrap_or_default(),
+        }
+    }
+}
+
+fields! {
+    /// The connection tracking policy (CTE-1).
+    ConnectionTrackingFields {
+        /// Default: PER_CONNECTION.
+        tracking_mode: Option<TrackingMode>,
+        /// Default: DEFAULT_FOR_PROTOCOL.
+        connection_persistence_on_unhealthy_backends: Option<Persistence>,
+        /// Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
+        #[serde(with = "number::seconds")]
+        idle_timeout_sec: Option<SimDuration>,
+    }
+}
+
+fields! {
+    /// What becomes of connections to backends that are removed.
+    ConnectionDrainingFields {
+        /// How long they live on: 0 to 3600 whole seconds (CTE-9). Default: 0 s.
+        #[serde(with = "number::seconds")]
+        draining_timeout_sec: Option<SimDuration>,
+    }
+}
+
+fields! {
+    /// Backend subsetting.
+    SubsettingFields {
+        /// Default: NONE.
+        policy: Option<SubsettingPolicy>,
+    }
+}
+
+/// Whether each client sees some of the backends only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SubsettingPolicy {
+    /// It sees all.
+    #[default]
+    None,
+    /// It sees a subset.
+    ConsistentHashSubsetting,
+}
+
+const IDLE_TIMEOUT: &str = "connectionTrackingPolicy.idleTimeoutSec";
+const MODE: &str = "connectionTrackingPolicy.trackingMode";
+const PERSISTENCE: &str = "connectionTrackingPolicy.connectionPersistenceOnUnhealthyBackends";
+const SPILLOVER: &str = "networkPassThroughLbTrafficPolicy.zonalAffinity.spillover";
+const SUBSETTING: &str = "subsetting.policy";
+const COLLECTOR: &str = "isMirroringCollector";
+const AFFINITY: &str = "sessionAffinity";
+
+impl BackendService {
+    /// How `rule` configures a load balancer with it, if the API accepts the two together: at their creation, and after
+    /// each change.
+    ///
+    /// # Errors
+    /// If a field is out of range, or fields contradict each other.
+    pub fn settings(&self, rule: &ForwardingRule, assumptions: &Assumptions) -> Result<Settings, ApiError> {
+        self.check_ha_policy()?;
+        self.check_scheme(rule)?;
+        self.check_combinations(rule)?;
+        let external = self.scheme() == Scheme::External;
+        let (mode, persistence) = self.tracking();
+        let tracking = TrackingPolicy {
+            tracker: if external { Tracker::External } else { Tracker::Internal },
+            mode,
+            persistence,
+            idle_timeout: self.idle_timeout()?,
+        };
+        let failover_policy = self.failover_policy.as_ref().map(FailoverPolicy::from);
+        Ok(Settings {
+            policy: AnyPolicy::BackendService(BackendServicePolicy {
+                failover: failover_policy.unwrap_or_default(),
+                zonal_affinity: self.zonal_affinity(),
+                is_external: external,
+                allow_global_access: rule.allow_global_access.unwrap_or(false),
+                spec_version: assumptions.spec_version,
+                inspected: assumptions.inspected,
+            }),
+            session_affinity: self.affinity(),
+            tracking,
+            hash: match self.locality() {
+                LocalityPolicy::Rendezvous | LocalityPolicy::WeightedGcpRendezvous => {
+                    SelectionHash::Rendezvous
+                }
+                LocalityPolicy::Maglev | LocalityPolicy::WeightedMaglev => {
+                    SelectionHash::Maglev(assumptions.table_size)
+                }
+            },
+            weighted: self.locality().is_weighted(),
+            draining_timeout: self.draining_timeout()?,
+            failover_drain: assumptions.failover_drain,
+            ..Settings::default()
+        })
+    }
+
+    /// How backends are selected.
+    pub fn locality(&self) -> LocalityPolicy {
+        self.locality_lb_policy.unwrap_or(LocalityPolicy::of(self.scheme()))
+    }
+
+    /// It with the fields that `change` has; those of objects within it one by one.
+    #[must_use]
+    pub(super) fn patched(&self, change: &Self) -> Self {
+        let json = |service: &Self| serde_json::to_value(service).expect("names and numbers");
+        let mut patched = json(self);
+        merge(&mut patched, json(change));
+        serde_json::from_value(patched).expect("each field comes of a backend service")
+    }
+
+    fn scheme(&self) -> Scheme {
+        self.load_balancing_scheme.unwrap_or(Scheme::External)
+    }
+
+    fn affinity(&self) -> SessionAffinity {
+        self.session_affinity.unwrap_or_default()
+    }
+
+    fn zonal_affinity(&self) -> ZonalAffinity {
+        let policy = self.network_pass_through_lb_traffic_policy.as_ref();
+        let Some(fields) = policy.and_then(|policy| policy.zonal_affinity.as_ref()) else {
+            return ZonalAffinity::Disabled;
+        };
+        match fields.spillover.unwrap_or_default() {
+            Spillover::Disabled => ZonalAffinity::Disabled,
+            Spillover::StayWithinZone => ZonalAffinity::StayWithinZone,
+            Spillover::SpillCrossZone => {
+                ZonalAffinity::SpillCrossZone(fields.spillover_ratio.unwrap_or_default())
+            }
+        }
+    }
+
+    fn has_zonal_affinity(&self) -> bool {
+        self.zonal_affinity() != ZonalAffinity::Disabled
+    }
+
+    fn is_subset(&self) -> bool {
+        let policy = self.subsetting.as_ref().and_then(|subsetting| subsetting.policy);
+        policy == Some(SubsettingPolicy::ConsistentHashSubsetting)
+    }
+
+    fn tracking(&self) -> (TrackingMode, Persistence) {
+        let fields = self.connection_tracking_policy.as_ref();
+        let mode = fields.and_then(|fields| fields.tracking_mode);
+        let persistence = fields.and_then(|fields| fields.connection_persistence_on_unhealthy_backends);
+        (mode.unwrap_or_default(), persistence.unwrap_or_default())
+    }
+
+    /// `haPolicy` excludes other fields (ZON-2, CTE-1), and is not simulated.
+    fn check_ha_policy(&self) -> Result<(), ApiError> {
+        const FIELDS: &[&str] = &["haPolicy"];
+        if self.ha_policy.is_none() {
+            return Ok(());
+        }
+        let excluded = [
+            ("zonal affinity", self.has_zonal_affinity()),
+            ("a failover policy", self.failover_policy.is_some()),
+            ("session affinity", self.affinity() != SessionAffinity::None),
+            ("a connection tracking policy", self.connection_tracking_policy.is_some()),
+        ];
+        Err(match excluded.iter().find(|(_, is_set)| *is_set) {
+            Some((name, _)) => {
+                let what = format!("can't be combined with {name}");
+                ApiError::invalid(FIELDS, what, "keep one of the two").of_field()
+            }
+            None => ApiError::own(FIELDS, "is not simulated", "leave it out").of_field(),
+        })
+    }
+
+    /// What belongs to load balancers of the other scheme (AFF-1, WGT-1, XBS-1, XBS-2).
+    fn check_scheme(&self, rule: &ForwardingRule) -> Result<(), ApiError> {
+        let (scheme, others) = self.locality().scheme();
+        if scheme != self.scheme() {
+            let belongs = if scheme == Scheme::Internal { "internal" } else { "external" };
+            let what = format!("this policy belongs to {belongs} load balancers");
+            return Err(ApiError::invalid(&["localityLbPolicy"], what, others));
+        }
+        if self.scheme() == Scheme::Internal {
+            return Ok(());
+        }
+        if self.affinity() == SessionAffinity::ClientIpNoDestination {
+            return Err(ApiError::invalid(
+                &[AFFINITY],
+                "CLIENT_IP_NO_DESTINATION belongs to internal load balancers",
+                "write NONE, CLIENT_IP_PORT_PROTO, CLIENT_IP_PROTO or CLIENT_IP",
+            ));
+        }
+        let internal = "leave it out, or write loadBalancingScheme = \"INTERNAL\"";
+        let refuse = |field, what| Err(ApiError::invalid(field, what, internal));
+        if self.has_zonal_affinity() {
+            return refuse(&[SPILLOVER], "external load balancers have no zonal affinity");
+        }
+        if self.is_subset() {
+            return refuse(&[SUBSETTING], "external load balancers have no backend subsetting");
+        }
+        if rule.is_collector() {
+            return refuse(&[COLLECTOR], "only internal load balancers collect mirrored packets");
+        }
+        Ok(())
+    }
+
+    /// What contradicts each other (ZON-2, ELIG-13, CTE-5).
+    fn check_combinations(&self, rule: &ForwardingRule) -> Result<(), ApiError> {
+        let refuse = |fields, what, help: &'static str| Err(ApiError::invalid(fields, what, help));
+        if self.has_zonal_affinity() && self.is_subset() {
+            let what = "zonal affinity can't be combined with backend subsetting";
+            let help = "write ZONAL_AFFINITY_DISABLED, or subsetting = { policy = \"NONE\" }";
+            return refuse(&[SUBSETTING, SPILLOVER], what, help);
+        }
+        if self.has_zonal_affinity() && rule.is_collector() {
+            let what = "a collector of Packet Mirroring can't have zonal affinity";
+            let help = "write ZONAL_AFFINITY_DISABLED, or isMirroringCollector = false";
+            return refuse(&[COLLECTOR, SPILLOVER], what, help);
+        }
+        if self.is_subset() && rule.is_collector() {
+            let what = "a collector of Packet Mirroring can't have backend subsetting";
+            let help = "write subsetting = { policy = \"NONE\" }, or isMirroringCollector = false";
+            return refuse(&[COLLECTOR, SUBSETTING], what, help);
+        }
+        if self.is_subset() && !self.affinity().is_five_tuple() {
+            let what = "backend subsetting needs an affinity of all five fields";
+            let help = "write sessionAffinity = \"NONE\" or \"CLIENT_IP_PORT_PROTO\"";
+            return refuse(&[SUBSETTING, AFFINITY], what, help);
+        }
+        if self.tracking() == (TrackingMode::PerSession, Persistence::AlwaysPersist) {
+            let what = "ALWAYS_PERSIST can't be combined with tracking mode PER_SESSION";
+            let help = "write DEFAULT_FOR_PROTOCOL or NEVER_PERSIST, or trackingMode = \"PER_CONNECTION\"";
+            return refuse(&[PERSISTENCE, MODE], what, help);
+        }
+        Ok(())
+    }
+
+    /// How long an entry lives without packets (CTE-7).
+    fn idle_timeout(&self) -> Result<SimDuration, ApiError> {
+        let fields = self.connection_tracking_policy.as_ref();
+        let written = fields.and_then(|fields| fields.idle_timeout_sec);
+        let refuse = |fields, what, help: &'static str| Err(ApiError::invalid(fields, what, help));
+        if self.scheme() == Scheme::External {
+            let fixed = TrackingPolicy::EXTERNAL_IDLE_TIMEOUT;
+            return match written.filter(|written| *written != fixed) {
+                None => Ok(fixed),
+                Some(other) => {
+                    let what = format!("{other} can't be set: external load balancers keep to {fixed}");
+                    refuse(&[IDLE_TIMEOUT], what, "leave it out")
+                }
+            };
+        }
+        let default = TrackingPolicy::INTERNAL_IDLE_TIMEOUT;
+        let written = written.unwrap_or(default);
+        if !is_whole_seconds(written, default, SimDuration::from_secs(57_600)) {
+            let what = format!("{written} is out of range");
+            return refuse(&[IDLE_TIMEOUT], what, "write whole seconds from \"600s\" to \"57600s\"");
+        }
+        let (mode, _) = self.tracking();
+        if written != default && (mode != TrackingMode::PerSession || self.affinity().is_five_tuple()) {
+            let what = format!(
+                "an idle timeout of {written} needs tracking mode PER_SESSION and session affinity \
+                 CLIENT_IP_NO_DESTINATION, CLIENT_IP or CLIENT_IP_PROTO"
+            );
+            let help = "write idleTimeoutSec = \"10m\", or change mode and affinity";
+            return refuse(&[IDLE_TIMEOUT, MODE, AFFINITY], what, help);
+        }
+        Ok(written)
+    }
+
+    /// How long connections to removed backends live on (CTE-9).
+    fn draining_timeout(&self) -> Result<SimDuration, ApiError> {
+        let fields = self.connection_draining.as_ref();
+        let written = fields.and_then(|fields| fields.draining_timeout_sec).unwrap_or(SimDuration::ZERO);
+        if is_whole_seconds(written, SimDuration::ZERO, SimDuration::from_secs(3600)) {
+            return Ok(written);
+        }
+        let what = format!("{written} is out of range");
+        let help = "write whole seconds from \"0s\" to \"3600s\"";
+        Err(ApiError::invalid(&["connectionDraining.drainingTimeoutSec"], what, help))
+    }
+}
+
+impl ForwardingRule {
+    fn is_collector(&self) -> bool {
+        self.is_mirroring_collector == Some(true)
+    }
+}
+
+fn is_whole_seconds(value: SimDuration, least: SimDuration, most: SimDuration) -> bool {
+    let second = SimDuration::from_secs(1).as_nanos();
+    value.as_nanos().is_multiple_of(second) && (least..=most).contains(&value)
+}
+
+/// Puts the values of `change` into `base`, those of objects one by one.
+fn merge(base: &mut Value, change: Value) {
+    match (base, change) {
+        (Value::Object(base), Value::Object(change)) => {
+            for (key, value) in change {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, change) => *base = change,
+    }
+}

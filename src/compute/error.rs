@@ -1,0 +1,157 @@
+//! Why the Compute API refuses a resource or a call (RES-9): one kind of error, with the API's own reason.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A reason of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A value that the field can't have, or that other fields don't allow.
+    Invalid,
+    /// A name, or a method, that does not exist.
+    NotFound,
+    /// A name that is taken.
+    AlreadyExists,
+    /// Something that another resource needs.
+    InUse,
+}
+
+impl Reason {
+    /// The API's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "notFound",
+            Self::AlreadyExists => "alreadyExists",
+            Self::InUse => "resourceInUseByAnotherResource",
+        }
+    }
+
+    /// The HTTP status.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Invalid | Self::InUse => 400,
+            Self::NotFound => 404,
+            Self::AlreadyExists => 409,
+        }
+    }
+}
+
+/// As answers show it: `404 notFound`.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.status(), self.word())
+    }
+}
+
+/// What can't be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// The API's reason; absent for what zonesim alone refuses.
+    pub reason: Option<Reason>,
+    /// The fields that contradict each other, or the one that is wrong, as paths from the resource.
+    pub fields: &'static [&'static str],
+    /// What is wrong: a clause of its own, or said of the first field.
+    pub what: String,
+    /// Whether `what` is said of the first field, as `can't be combined with …` is.
+    pub is_of_field: bool,
+    /// What to do instead.
+    pub help: Remedy,
+}
+
+/// What to do instead of what is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// This, with fields and values as the API has them, and durations with a unit.
+    Words(Cow<'static, str>),
+    /// Another name.
+    Choose {
+        /// The one that was given.
+        found: String,
+        /// What is named, in the plural.
+        what: &'static str,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+}
+
+impl ApiError {
+    /// What the API refuses for `reason`, in a clause of its own.
+    pub fn because(
+        reason: Reason,
+        fields: &'static [&'static str],
+        what: impl Into<String>,
+        help: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let help = Remedy::Words(help.into());
+        Self { reason: Some(reason), fields, what: what.into(), is_of_field: false, help }
+    }
+
+    /// What the API calls invalid.
+    pub fn invalid(
+        fields: &'static [&'static str],
+        what: impl Into<String>,
+        help: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::because(Reason::Invalid, fields, what, help)
+    }
+
+    /// What zonesim alone refuses.
+    pub fn own(
+        fields: &'static [&'static str],
+        what: impl Into<String>,
+        help: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { reason: None, ..Self::invalid(fields, what, help) }
+    }
+
+    /// `found`, which a field names and which is none of the `known` ones; `kinds` is what they are, in the plural.
+    pub fn not_found<'a>(
+        fields: &'static [&'static str],
+        found: &str,
+        kinds: &'static str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let kind = kinds.trim_end_matches('s');
+        let what = format!("there is no {kind} {}", quoted(found));
+        Self::because(Reason::NotFound, fields, what, "").choosing(found, kinds, known)
+    }
+
+    /// The same with the remedy to name another than `found`.
+    #[must_use]
+    pub fn choosing<'a>(
+        self,
+        found: &str,
+        what: &'static str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known = known.into_iter().map(str::to_owned).collect();
+        Self { help: Remedy::Choose { found: found.to_owned(), what, known }, ..self }
+    }
+
+    /// The same with what is wrong said of the first field.
+    #[must_use]
+    pub(super) fn of_field(self) -> Self {
+        Self { is_of_field: true, ..self }
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (true, Some(field)) = (self.is_of_field, self.fields.first()) {
+            write!(f, "{field} ")?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// `text` in quotes, shortened if it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

@@ -1,0 +1,157 @@
+//! Health checks (HCK-1 to HCK-3, RES-3, RES-4). All types probe alike here: what counts is when.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ApiError;
+use super::fields::fields;
+use super::number;
+use crate::lb::health::{HealthChecking, Probers, Thresholds};
+use crate::time::SimDuration;
+
+fields! {
+    /// A health check, which backend services use.
+    HealthCheck {
+        /// Its name.
+        name: String,
+        /// What a probe asks for.
+        r#type: Option<ProbeType>,
+        /// When it probes.
+        #[serde(flatten)]
+        timing: ProbeTiming,
+    }
+}
+
+fields! {
+    /// A legacy HTTP health check, which target pools use (TPA-3).
+    HttpHealthCheck {
+        /// Its name.
+        name: String,
+        /// When it probes.
+        #[serde(flatten)]
+        timing: ProbeTiming,
+    }
+}
+
+/// What a probe asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ProbeType {
+    /// A TCP handshake.
+    Tcp,
+    /// A TLS handshake.
+    Ssl,
+    /// An HTTP reply of status 200.
+    Http,
+    /// The same over TLS.
+    Https,
+    /// The same over HTTP/2 and TLS.
+    Http2,
+    /// A gRPC health reply of SERVING.
+    Grpc,
+    /// The same over TLS.
+    GrpcWithTls,
+}
+
+impl ProbeType {
+    /// Whether its replies have headers, in which backends report weights (WGT-1).
+    pub fn carries_weights(self) -> bool {
+        matches!(self, Self::Http | Self::Https | Self::Http2)
+    }
+}
+
+/// When probes start, and when they change the state of health. What is absent has the API's default (HCK-2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProbeTiming {
+    /// From the start of one probe to the start of the next. Default: 5 s.
+    #[serde(with = "number::seconds", skip_serializing_if = "Option::is_none")]
+    pub check_interval_sec: Option<SimDuration>,
+    /// How long a probe waits. Default: 5 s.
+    #[serde(with = "number::seconds", skip_serializing_if = "Option::is_none")]
+    pub timeout_sec: Option<SimDuration>,
+    /// Default: 2.
+    #[serde(deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub healthy_threshold: Option<i64>,
+    /// Default: 2.
+    #[serde(deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    pub unhealthy_threshold: Option<i64>,
+}
+
+impl ProbeTiming {
+    /// How backends are checked by it: by a single prober, held unhealthy before the first probes.
+    ///
+    /// # Errors
+    /// If a field is out of range, or two contradict each other, in the API's words where it has a sentence of its own
+    /// for that (HCK-3).
+    pub fn checking(&self) -> Result<HealthChecking, ApiError> {
+        const FIVE_SECONDS: SimDuration = SimDuration::from_secs(5);
+        let interval = whole_seconds(&["checkIntervalSec"], self.check_interval_sec.unwrap_or(FIVE_SECONDS))?;
+        let timeout = whole_seconds(&["timeoutSec"], self.timeout_sec.unwrap_or(FIVE_SECONDS))?;
+        let thresholds = Thresholds {
+            healthy: threshold(&["healthyThreshold"], self.healthy_threshold.unwrap_or(2))?,
+            unhealthy: threshold(&["unhealthyThreshold"], self.unhealthy_threshold.unwrap_or(2))?,
+        };
+        if timeout > interval {
+            let why = "TimeoutSec should be less than checkIntervalSec";
+            let help = format!("make it at most {interval}, the checkIntervalSec");
+            return Err(out_of_range(&["timeoutSec"], timeout.as_secs_f64(), why, help));
+        }
+        Ok(HealthChecking {
+            check_interval: interval,
+            timeout,
+            thresholds,
+            initially_healthy: false,
+            propagation_delay: SimDuration::ZERO,
+            through_queue: false,
+            probers: Probers::default(),
+        })
+    }
+}
+
+/// `value` as the whole seconds of an interval or a timeout: 1 to 300.
+fn whole_seconds(field: &'static [&'static str], value: SimDuration) -> Result<SimDuration, ApiError> {
+    let (least, most) = (SimDuration::from_secs(1), SimDuration::from_secs(300));
+    let why = if value < least {
+        "Must be greater than or equal to 1"
+    } else if value > most {
+        "Must be less than or equal to 300"
+    } else if value.as_nanos().is_multiple_of(least.as_nanos()) {
+        return Ok(value);
+    } else {
+        "Must be an integer"
+    };
+    Err(out_of_range(
+        field,
+        value.as_secs_f64(),
+        why,
+        "write whole seconds from \"1s\" to \"300s\"".to_owned(),
+    ))
+}
+
+/// `value` as a number of equal results in a row: 1 to 10.
+fn threshold(field: &'static [&'static str], value: i64) -> Result<u8, ApiError> {
+    match u8::try_from(value) {
+        Ok(number @ 1..=10) => Ok(number),
+        _ => {
+            let why = if value < 1 {
+                "Must be greater than or equal to 1"
+            } else {
+                "Must be less than or equal to 10"
+            };
+            Err(out_of_range(field, value, why, "write a number from 1 to 10".to_owned()))
+        }
+    }
+}
+
+fn out_of_range(
+    field: &'static [&'static str],
+    value: impl std::fmt::Display,
+    why: &str,
+    help: String,
+) -> ApiError {
+    ApiError::invalid(
+        field,
+        format!("Invalid value for field 'resource.{}': '{value}'. {why}", field[0]),
+        help,
+    )
+}

@@ -1,0 +1,65 @@
+//! Target pools (TPA-1 to TPA-5, TPF-1, RES-2).
+
+use super::error::ApiError;
+use super::fields::fields;
+use super::{Assumptions, Reference, number};
+use crate::lb::Settings;
+use crate::lb::affinity::SessionAffinity;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::policy::target_pool::TargetPoolPolicy;
+use crate::lb::ratio::Ratio;
+use crate::lb::selection::SelectionHash;
+use crate::lb::tracking::{Tracker, TrackingPolicy};
+
+fields! {
+    /// A target pool.
+    TargetPool {
+        /// Its name.
+        name: String,
+        /// Which connections stay together. Default: NONE.
+        #[serde(deserialize_with = "number::session_affinity")]
+        session_affinity: Option<SessionAffinity>,
+        /// The share of healthy instances below which the backup pool serves.
+        #[serde(deserialize_with = "number::ratio")]
+        failover_ratio: Option<Ratio>,
+        /// The pool that takes over. It is in use only with a ratio (TPF-1).
+        backup_pool: Option<Reference>,
+        /// The legacy HTTP health check that judges its instances, if any does.
+        health_checks: Vec<Reference>,
+        /// Its instances.
+        instances: Vec<Reference>,
+    }
+}
+
+impl TargetPool {
+    /// How the load balancer is configured by it, if the API accepts its fields.
+    ///
+    /// # Errors
+    /// If it has an affinity that pools can't have, or half of a backup.
+    pub fn settings(&self, assumptions: &Assumptions) -> Result<Settings, ApiError> {
+        let session_affinity = self.session_affinity.unwrap_or_default();
+        match session_affinity {
+            SessionAffinity::None | SessionAffinity::ClientIp | SessionAffinity::ClientIpProto => {}
+            SessionAffinity::ClientIpPortProto | SessionAffinity::ClientIpNoDestination => {
+                let what = format!("a target pool can't have {}", session_affinity.name());
+                return Err(ApiError::invalid(
+                    &["sessionAffinity"],
+                    what,
+                    "write NONE, CLIENT_IP or CLIENT_IP_PROTO",
+                ));
+            }
+        }
+        if self.failover_ratio.is_some() && self.backup_pool.is_none() {
+            let help = "add backupPool = \"…\", or leave the ratio out";
+            return Err(ApiError::invalid(&["failoverRatio"], "has no backup pool", help).of_field());
+        }
+        Ok(Settings {
+            policy: AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio: self.failover_ratio }),
+            session_affinity,
+            tracking: TrackingPolicy::new(Tracker::TargetPool),
+            hash: SelectionHash::Maglev(assumptions.table_size),
+            drop_portless_fragments: assumptions.drop_portless_fragments,
+            ..Settings::default()
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! `[health_check]`: when backends are probed, and by whom.
+
+use serde::Deserialize;
+
+use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
+use crate::experiment::path::KeyPath;
+use crate::experiment::problem::Problem;
+use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
+use crate::time::SimDuration;
+
+/// `[health_check]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct HealthCheckTable {
+    /// Default: TCP for a backend service, HTTP for target pools, which know no other.
+    pub(super) r#type: Option<ProbeType>,
+    /// From the start of one probe to the start of the next. Default: 5 s.
+    check_interval: SimDuration,
+    /// How long a probe waits. Default: 5 s.
+    timeout: SimDuration,
+    /// Default: 2.
+    healthy_threshold: i64,
+    /// Default: 2.
+    unhealthy_threshold: i64,
+    /// Default: one, which decides alone, with a random phase.
+    probers: Probers,
+    /// Default: UNHEALTHY.
+    initial_state: InitialState,
+    /// From a change of health to its effect. Default: 0 s.
+    propagation_delay: SimDuration,
+    /// Whether probes wait for a worker like requests, and take it as long. Default: false.
+    through_queue: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum InitialState {
+    Healthy,
+    Unhealthy,
+}
+
+impl Default for HealthCheckTable {
+    fn default() -> Self {
+        Self {
+            r#type: None,
+            check_interval: SimDuration::from_secs(5),
+            timeout: SimDuration::from_secs(5),
+            healthy_threshold: 2,
+            unhealthy_threshold: 2,
+            probers: Probers::default(),
+            initial_state: InitialState::Unhealthy,
+            propagation_delay: SimDuration::ZERO,
+            through_queue: false,
+        }
+    }
+}
+
+impl HealthCheckTable {
+    /// What health checks are called.
+    pub(super) const NAME: &str = "default";
+
+    /// How backends are checked.
+    pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
+        let path = KeyPath::to("health_check");
+        let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
+        let count = self.probers.count.get();
+        if self.probers.verdict == ProberVerdict::Single && count != 1 {
+            let message = format!(
+                "{count} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\""
+            );
+            return Err(Problem::because(path.key("probers").key("count"), &message));
+        }
+        Ok(HealthChecking {
+            initially_healthy: self.initial_state == InitialState::Healthy,
+            propagation_delay: self.propagation_delay,
+            through_queue: self.through_queue,
+            probers: self.probers,
+            ..checking
+        })
+    }
+
+    /// The resource that a backend service uses.
+    pub(super) fn modern(&self, r#type: ProbeType) -> HealthCheck {
+        let name = Self::NAME.to_owned();
+        HealthCheck { name, r#type: Some(r#type), timing: self.timing(), ..HealthCheck::default() }
+    }
+
+    /// The resource among `resources` that target pools can use if it is an HTTP check: a legacy one (TPA-3).
+    pub(super) fn create(&self, resources: &mut Resources) {
+        match self.r#type.unwrap_or(ProbeType::Http) {
+            ProbeType::Http => resources.http_health_checks.push(HttpHealthCheck {
+                name: Self::NAME.to_owned(),
+                timing: self.timing(),
+                ..HttpHealthCheck::default()
+            }),
+            other => resources.health_checks.push(self.modern(other)),
+        }
+    }
+
+    fn timing(&self) -> ProbeTiming {
+        ProbeTiming {
+            check_interval_sec: Some(self.check_interval),
+            timeout_sec: Some(self.timeout),
+            healthy_threshold: Some(self.healthy_threshold),
+            unhealthy_threshold: Some(self.unhealthy_threshold),
+        }
+    }
+}

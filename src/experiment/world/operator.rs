@@ -1,0 +1,314 @@
+//! What an operator can do: the verbs of `[[operations]]`, and the calls of the Compute API that they are.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::backend_service::{FailoverKeys, TrackingKeys, ZonalAffinityKeys};
+use super::groups::{Count, NumberedGroup};
+use super::health_check::HealthCheckTable;
+use crate::compute::{
+    ApiError, BackendService, ControlPlane, Reason, Reference, Resources, quoted, session_affinity,
+};
+use crate::experiment::bounded::Whole;
+use crate::ids::{IdVec, ZoneId};
+use crate::lb::affinity::SessionAffinity;
+use crate::lb::change::Change;
+use crate::lb::ratio::Ratio;
+
+/// What `do` says. Settings that an operation leaves out stay as they are.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Verb {
+    /// `regionBackendServices.patch`
+    SetZonalAffinity(ZonalAffinityKeys),
+    /// `regionBackendServices.patch`
+    SetFailoverPolicy(FailoverKeys),
+    /// `regionBackendServices.patch`
+    SetSessionAffinity {
+        #[serde(deserialize_with = "session_affinity")]
+        session_affinity: Option<SessionAffinity>,
+    },
+    /// `regionBackendServices.patch`
+    SetConnectionTrackingPolicy(TrackingKeys),
+    /// `instanceGroups.addInstances`, `targetPools.addInstance`: instances that did not exist before.
+    AddInstances { group: String, count: Count },
+    /// `instanceGroups.removeInstances`, `targetPools.removeInstance`: these, or the newest of a group, all of them
+    /// without a count.
+    RemoveInstances { group: Option<String>, count: Option<Count>, backends: Option<Vec<String>> },
+    /// `regionBackendServices.patch` of a group's `failover`.
+    SetBackendFailover { group: String, failover: bool },
+    /// `targetPools.addHealthCheck`, by default to the pool of the forwarding rule.
+    AddHealthCheck {
+        pool: Option<String>,
+        #[serde(default = "health_check")]
+        health_check: String,
+    },
+    /// `targetPools.removeHealthCheck`
+    RemoveHealthCheck {
+        pool: Option<String>,
+        #[serde(default = "health_check")]
+        health_check: String,
+    },
+    /// `targetPools.setBackup`: without a pool or a ratio there is no backup.
+    SetBackup { pool: String, backup_pool: Option<String>, failover_ratio: Option<Ratio> },
+    /// Every instance of a zone is removed.
+    Drain { zone: String },
+    /// `targetPools.delete`
+    DeleteTargetPool { pool: String },
+}
+
+fn health_check() -> String {
+    HealthCheckTable::NAME.to_owned()
+}
+
+/// Who calls the API: resources, and the file's groups of instances, each with a home among them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Operator {
+    pub(super) zones: IdVec<ZoneId, String>,
+    pub(super) groups: Vec<NumberedGroup>,
+    pub(super) plane: ControlPlane,
+}
+
+/// Why a call came to nothing, or what it changes.
+type Answer = Result<Vec<Change>, ApiError>;
+/// An instance: the position of its group, and its number.
+type Member = (usize, u32);
+
+const VERB: &[&str] = &["do"];
+const GROUP: &[&str] = &["group"];
+const BACKENDS: &[&str] = &["backends"];
+
+impl Operator {
+    /// Does what `verb` says.
+    pub(super) fn apply(&mut self, verb: &Verb) -> Answer {
+        match verb {
+            Verb::SetZonalAffinity(keys) => {
+                something(keys, "spillover = \"ZONAL_AFFINITY_STAY_WITHIN_ZONE\"")?;
+                let network_pass_through_lb_traffic_policy = keys.fields();
+                self.patch(BackendService { network_pass_through_lb_traffic_policy, ..Default::default() })
+            }
+            Verb::SetFailoverPolicy(keys) => {
+                something(keys, "failover_ratio = 0.5")?;
+                self.patch(BackendService { failover_policy: Some(keys.fields()), ..Default::default() })
+            }
+            Verb::SetConnectionTrackingPolicy(keys) => {
+                something(keys, "tracking_mode = \"PER_SESSION\"")?;
+                let connection_tracking_policy = Some(keys.fields());
+                self.patch(BackendService { connection_tracking_policy, ..Default::default() })
+            }
+            Verb::SetSessionAffinity { session_affinity } => self.set_session_affinity(*session_affinity),
+            Verb::AddInstances { group, count } => self.add_instances(group, *count),
+            Verb::RemoveInstances { group, count, backends } => {
+                let found = self.to_remove(group.as_deref(), *count, backends.as_deref())?;
+                self.remove(&found)
+            }
+            Verb::SetBackendFailover { group, failover } => {
+                let service = self.service()?;
+                self.plane.call(|resources| resources.set_failover(&service, group, *failover))
+            }
+            Verb::AddHealthCheck { pool, health_check } => {
+                self.set_check(pool.as_deref(), health_check, Resources::add_health_check)
+            }
+            Verb::RemoveHealthCheck { pool, health_check } => {
+                self.set_check(pool.as_deref(), health_check, Resources::remove_health_check)
+            }
+            Verb::SetBackup { pool, backup_pool, failover_ratio } => {
+                self.target_pool()?;
+                self.plane
+                    .call(|resources| resources.set_backup(pool, backup_pool.as_deref(), *failover_ratio))
+            }
+            Verb::Drain { zone } => {
+                let found = self.in_zone(zone)?;
+                self.remove(&found)
+            }
+            Verb::DeleteTargetPool { pool } => {
+                self.target_pool()?;
+                self.plane.call(|resources| resources.delete_target_pool(pool))
+            }
+        }
+    }
+
+    fn patch(&mut self, change: BackendService) -> Answer {
+        let service = self.service()?;
+        self.plane.call(|resources| resources.patch_backend_service(&service, &change))
+    }
+
+    fn set_session_affinity(&mut self, session_affinity: Option<SessionAffinity>) -> Answer {
+        if self.target_pool().is_ok() {
+            let what = "a target pool keeps the session affinity that it was created with: \
+                        there is no method to change it";
+            let help = "set it in [[target_pools]], and compare arms";
+            return Err(ApiError::because(Reason::NotFound, VERB, what, help));
+        }
+        self.patch(BackendService { session_affinity, ..BackendService::default() })
+    }
+
+    fn set_check(
+        &mut self,
+        pool: Option<&str>,
+        check: &str,
+        method: impl FnOnce(&mut Resources, &str, &str) -> Result<(), ApiError>,
+    ) -> Answer {
+        let target = self.target_pool()?;
+        let changed = self.plane.call(|resources| method(resources, pool.unwrap_or(&target), check));
+        changed.map_err(|error| name_the_table(error, &self.plane.resources, check))
+    }
+
+    fn add_instances(&mut self, group: &str, count: Count) -> Answer {
+        let index = self.find_group(group)?;
+        let group = &mut self.groups[index];
+        let numbers = group.highest + 1..=group.highest + count.get();
+        group.highest += count.get();
+        let instances = numbers.map(|number| Reference::new(group.member(number)));
+        self.plane.call(|resources| resources.add_instances(&group.home, instances))
+    }
+
+    fn remove(&mut self, members: &[Member]) -> Answer {
+        let mut names: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (group, number) in members {
+            names.entry(*group).or_default().push(self.groups[*group].member(*number));
+        }
+        let groups = &self.groups;
+        let mut names = names.iter();
+        self.plane.call(|resources| {
+            names.try_for_each(|(group, names)| resources.remove_instances(&groups[*group].home, names))
+        })
+    }
+
+    /// The members that `remove_instances` means.
+    fn to_remove(
+        &self,
+        group: Option<&str>,
+        count: Option<Count>,
+        backends: Option<&[String]>,
+    ) -> Result<Vec<Member>, ApiError> {
+        let names = match (group, backends) {
+            (Some(group), None) => return self.newest(group, count.map(Whole::get)),
+            (None, Some(names)) if count.is_none() => names,
+            (None, None) => {
+                let help = "add group = \"…\" or backends = [\"…\"]";
+                return Err(ApiError::own(&[], "no instances are named", help));
+            }
+            _ => {
+                let help = "keep `group`, with `count` if not all of it goes, or `backends`";
+                return Err(ApiError::own(BACKENDS, "instances are named in several ways", help));
+            }
+        };
+        if names.is_empty() {
+            return Err(ApiError::own(BACKENDS, "the list is empty", "name at least one instance"));
+        }
+        let mut left: BTreeMap<String, Member> = self.named_members().collect();
+        let find = |name: &String| {
+            left.remove(name).ok_or_else(|| {
+                let what = format!("{} is not an instance of the load balancer now", quoted(name));
+                let known: Vec<String> = self.named_members().map(|(name, _)| name).collect();
+                let known = known.iter().map(String::as_str);
+                ApiError::invalid(BACKENDS, what, "").choosing(name, "instances", known)
+            })
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// The members of a group with the highest numbers, all of them without a count.
+    fn newest(&self, group: &str, count: Option<u32>) -> Result<Vec<Member>, ApiError> {
+        let index = self.find_group(group)?;
+        let present: BTreeSet<u32> = self.present(&self.groups[index]).into_iter().flatten().collect();
+        let count = count.map_or(present.len(), |count| count as usize);
+        if present.is_empty() || count > present.len() {
+            let what = format!("group {group:?} has {} instances at this time", present.len());
+            let help = "name a group that has as many instances";
+            return Err(ApiError::invalid(&["count", "group"], what, help));
+        }
+        Ok(present.into_iter().rev().take(count).map(|number| (index, number)).collect())
+    }
+
+    fn in_zone(&self, name: &str) -> Result<Vec<Member>, ApiError> {
+        const ZONE: &[&str] = &["zone"];
+        let Some((zone, _)) = self.zones.pairs().find(|(_, zone)| *zone == name) else {
+            let what = format!("there is no zone {} in the region", quoted(name));
+            let known = self.zones.iter().map(String::as_str);
+            let error = ApiError::because(Reason::NotFound, ZONE, what, "");
+            return Err(error.choosing(name, "zones of the region", known));
+        };
+        let found: Vec<Member> =
+            self.members().filter(|(group, number)| self.groups[*group].zone(*number) == zone).collect();
+        if found.is_empty() {
+            let what = format!("there is no instance in {name} at this time");
+            return Err(ApiError::invalid(ZONE, what, "name a zone that has instances"));
+        }
+        Ok(found)
+    }
+
+    /// Every instance.
+    fn members(&self) -> impl Iterator<Item = Member> {
+        let numbers =
+            |(index, group)| self.present(group).into_iter().flatten().map(move |number| (index, number));
+        self.groups.iter().enumerate().flat_map(numbers)
+    }
+
+    fn named_members(&self) -> impl Iterator<Item = (String, Member)> {
+        self.members().map(|member| (self.groups[member.0].member(member.1), member))
+    }
+
+    /// The numbers of a group's members; nothing if its home is gone, and it with that.
+    fn present<'a>(&'a self, group: &'a NumberedGroup) -> Option<impl Iterator<Item = u32> + use<'a>> {
+        let standing = self.plane.resources.standing(&self.plane.rule, &group.home)?;
+        Some(standing.instances.iter().filter_map(|instance| group.number(instance.name())))
+    }
+
+    fn find_group(&self, name: &str) -> Result<usize, ApiError> {
+        let has = |group: &&NumberedGroup| self.present(group).is_some();
+        let found = self.groups.iter().position(|group| group.name == name && has(&group));
+        let known = || self.groups.iter().filter(has).map(|group| group.name.as_str());
+        found.ok_or_else(|| ApiError::not_found(GROUP, name, "groups", known()))
+    }
+
+    /// The name of the backend service that the forwarding rule points to.
+    fn service(&self) -> Result<String, ApiError> {
+        let rules = &self.plane.resources.forwarding_rules;
+        let service = rules.iter().find_map(|rule| rule.backend_service.as_ref());
+        service.map(|service| service.name().to_owned()).ok_or_else(|| {
+            let help = "use the verbs of target pools: add_instances, remove_instances, add_health_check, \
+                        remove_health_check, set_backup, drain, delete_target_pool";
+            let what = "there is no backend service: the load balancer has target pools";
+            ApiError::because(Reason::NotFound, VERB, what, help)
+        })
+    }
+
+    /// The name of the target pool that the forwarding rule points to.
+    fn target_pool(&self) -> Result<String, ApiError> {
+        let rules = &self.plane.resources.forwarding_rules;
+        let target = rules.iter().find_map(|rule| rule.target.as_ref());
+        target.map(|target| target.name().to_owned()).ok_or_else(|| {
+            let what = "there are no target pools: the load balancer has a backend service";
+            let help = "use the verbs of backend services, such as set_backend_failover";
+            ApiError::because(Reason::NotFound, VERB, what, help)
+        })
+    }
+}
+
+/// Refuses an operation that sets nothing.
+fn something<T: Default + PartialEq>(keys: &T, example: &str) -> Result<(), ApiError> {
+    if *keys == T::default() {
+        return Err(ApiError::own(&[], "nothing is set", format!("add {example}")));
+    }
+    Ok(())
+}
+
+/// `error` with the remedy that a file has if it is that target pools can't have the health check called `name`.
+pub(super) fn name_the_table(error: ApiError, resources: &Resources, name: &str) -> ApiError {
+    if error.reason != Some(Reason::NotFound) || !error.fields.contains(&"healthCheck") {
+        return error;
+    }
+    let is_modern = resources.health_checks.iter().any(|check| check.name == name);
+    let help = if is_modern {
+        "write health_check.type = \"HTTP\", or leave it out"
+    } else {
+        "write \"default\": that is the table [health_check]"
+    };
+    ApiError::because(Reason::NotFound, error.fields, error.what, help)
+}
