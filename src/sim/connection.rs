@@ -299,11 +299,13 @@ impl Simulation<'_> {
 
     /// Whether the network loses a packet of this connection, or one of `ways` packets there and back.
     #[inline]
+    #[expect(clippy::too_many_arguments, reason = "to be parted")]
     fn loses(&self, flow: &Current<'_>, backend: BackendId, ways: i32, what: Draw, number: u32) -> bool {
         self.links.is_lossy() && self.loses_on_a_link(flow, backend, ways, what, number)
     }
 
     #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "to be parted")]
     fn loses_on_a_link(
         &self,
         flow: &Current<'_>,
