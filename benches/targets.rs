@@ -168,30 +168,27 @@ fn memory() {
 
 /// Target 5: ten thousand backends of which one or another changes its health once a second.
 fn backends() {
+    let many =
+        Light { zones: 4, backends_per_zone: 2500, seconds_between_flips: Some(1.0), ..Light::new(100_000) };
     compare(
         "Backends (target 5; 10^5 active connections)",
-        Light::new(100_000),
-        "30 backends",
-        Light { zones: 4, backends_per_zone: 2500, seconds_between_flips: Some(1.0), ..Light::new(100_000) },
-        "10 000 backends, a change of health every second",
+        [(Light::new(100_000), "30 backends"), (many, "10 000 backends, a change of health every second")],
         "2",
     );
 }
 
 /// Target 6: a million client addresses.
 fn addresses() {
+    let of = |addresses| Light { addresses, ..Light::new(100_000) };
     compare(
         "Client addresses (target 6; 10^5 active connections)",
-        Light { addresses: 333, ..Light::new(100_000) },
-        "a thousand addresses",
-        Light { addresses: 333_333, ..Light::new(100_000) },
-        "a million addresses",
+        [(of(333), "a thousand addresses"), (of(333_333), "a million addresses")],
         "1.3",
     );
 }
 
 /// The cost of a connection in two light workloads.
-fn compare(title: &str, few: Light, few_name: &str, many: Light, many_name: &str, wanted: &str) {
+fn compare(title: &str, [(few, few_name), (many, many_name)]: [(Light, &str); 2], wanted: &str) {
     let (few, many) = (few.experiment(), many.experiment());
     let all: [Timed<'_>; 2] = [Box::new(|| simulate(&few).opened), Box::new(|| simulate(&many).opened)];
     let found = rates(&all);

@@ -27,7 +27,7 @@ pub use backend_service::{
     LocalityPolicy, PassThroughPolicyFields, ServiceBackend, ServiceProtocol, Spillover, SubsettingFields,
     SubsettingPolicy, ZonalAffinityFields,
 };
-pub use control_plane::{ControlPlane, Machine};
+pub use control_plane::{ControlPlane, PlannedInstance};
 pub(crate) use error::quoted;
 pub use error::{ApiError, Reason, Remedy};
 pub use fields::OtherFields;

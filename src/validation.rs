@@ -107,21 +107,13 @@ impl Case {
     /// # Panics
     /// If its text is no experiment, or measures nothing.
     pub fn run(&self, jobs: usize) -> Result<Vec<Finding>, RunFailure> {
-        let experiment = Arc::new(self.experiment());
+        let experiment = Arc::new(experiment(self.name, &self.text, &self.overrides));
         let outcomes = run_every(&experiment, jobs)?.into_iter();
         let outcomes: BTreeMap<_, _> =
             outcomes.map(|(run, outcome)| ((run.replication, run.cell), outcome)).collect();
         let cells = experiment.cells().len();
         let outcomes: Vec<Outcome> = outcomes.into_values().collect();
         Ok(self.checks.iter().map(|check| self.finding(check, outcomes.chunks(cells))).collect())
-    }
-
-    fn experiment(&self) -> Experiment {
-        let source = Source { name: self.name.to_owned(), text: self.text.clone() };
-        match Experiment::parse(source, &self.overrides) {
-            Ok(experiment) => experiment,
-            Err(error) => panic!("{}", error.render(false)),
-        }
     }
 
     /// What `check` finds in the outcomes of each replication.
@@ -143,4 +135,14 @@ impl Case {
             bound: check.bound,
         }
     }
+}
+
+/// The experiment that `text` describes, called `name` in errors.
+///
+/// # Panics
+/// If it describes none.
+fn experiment(name: &str, text: &str, overrides: &Overrides) -> Experiment {
+    let source = Source { name: name.to_owned(), text: text.to_owned() };
+    // Nobody but this module writes the text, and a test runs every one.
+    Experiment::parse(source, overrides).unwrap_or_else(|error| panic!("{}", error.render(false)))
 }

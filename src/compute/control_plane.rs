@@ -20,12 +20,12 @@ pub struct ControlPlane {
     /// What no resource says.
     pub assumptions: Assumptions,
     /// Every instance that the load balancer may ever send traffic to.
-    pub machines: IdVec<BackendId, Machine>,
+    pub machines: IdVec<BackendId, PlannedInstance>,
 }
 
 /// An instance that a load balancer may send traffic to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct PlannedInstance {
     /// Its name.
     pub name: String,
     /// Where it is found while it is there.

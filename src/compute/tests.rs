@@ -235,8 +235,10 @@ fn plane() -> ControlPlane {
         }],
         ..Resources::default()
     };
-    let machine =
-        |(name, home): (&str, &str)| Machine { name: name.to_owned(), home: Home::Group(home.to_owned()) };
+    let machine = |(name, home): (&str, &str)| PlannedInstance {
+        name: name.to_owned(),
+        home: Home::Group(home.to_owned()),
+    };
     let machines = [("vm-1", "ig-a"), ("vm-2", "ig-a"), ("vm-3", "ig-a"), ("vm-4", "ig-b")];
     let machines = machines.map(machine).into_iter().collect();
     ControlPlane { resources, rule: "fr".to_owned(), assumptions: Assumptions::default(), machines }

@@ -9,7 +9,7 @@ use super::path::{KeyPath, NamePath, dotted};
 use super::problem::{Problem, choice, shown};
 use super::reader::names_of;
 use super::trace::WrittenArrivals;
-use super::world::Network;
+use super::world::NetworkKeys;
 use crate::random::Distribution;
 use crate::sim::scenario::{Failures, Server};
 use crate::time::SimDuration;
@@ -136,7 +136,7 @@ fn begin(parts: &[String], next: &str) -> Value {
 fn default_of(parts: &[String]) -> Option<Value> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let (table, key) = match parts[..] {
-        ["network", key] => (written(&Network::default()), key),
+        ["network", key] => (written(&NetworkKeys::default()), key),
         ["clients", _, "connection", key] => (written(&ConnectionProfile::default()), key),
         [.., "server", "failures", key] => (written(&Failures::default()), key),
         [.., "server", "service_time"] => return Some(written(&Server::default().service_time)),

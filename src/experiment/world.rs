@@ -40,7 +40,7 @@ pub(super) use faults::Kind as FaultKind;
 use faults::{Victims, WrittenFault};
 use groups::{Backends, ServerKeys};
 use health_check::HealthCheckTable;
-pub(super) use network::Network;
+pub(super) use network::NetworkKeys;
 use operations::{History, WrittenOperation};
 use operator::Operator;
 use semantics::Semantics;
@@ -54,7 +54,7 @@ struct World {
     simulation: Simulation,
     region: Region,
     #[serde(default)]
-    network: Network,
+    network: NetworkKeys,
     #[serde(default)]
     prices: Prices,
     backend_service: Option<ServiceTable>,

@@ -16,10 +16,9 @@ use rand::Rng;
 use rand_xoshiro::SplitMix64;
 use serde::{Deserialize, Serialize};
 
-pub use error::DistributionError;
+pub use error::{DistributionError, PointsError};
 use law::{Law, OtherLaw, finite, positive};
 use points::Points;
-pub use points::PointsError;
 pub use quantity::{Bytes, Count, Quantity};
 
 /// The forms that the experiment file may write, with their parameters.

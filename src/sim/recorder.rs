@@ -10,7 +10,7 @@ use super::outcome::{
     BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Sample, Timeline, Traffic, ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
-use super::station::{Waiting, Work};
+use super::station::{Waiting, WorkDone};
 use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
 use crate::lb::Counters;
 use crate::lb::policy::PlacementOutcome;
@@ -296,7 +296,7 @@ impl Recorder {
     }
 
     /// The workers of `backend` have worked so long in the sample that ends.
-    pub(super) fn worked(&mut self, now: SimTime, backend: BackendId, work: Work) {
+    pub(super) fn worked(&mut self, now: SimTime, backend: BackendId, work: WorkDone) {
         let length = now.since(self.sample_start).as_nanos() as f64;
         let utilization = work.nanos as f64 / (f64::from(work.workers) * length);
         let record = &mut self.backends[backend];

@@ -95,7 +95,7 @@ pub(super) struct Waiting {
 
 /// What the workers of a station have done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Work {
+pub(super) struct WorkDone {
     /// Worker time, in nanoseconds.
     pub(super) nanos: u128,
     /// How many workers there are.
@@ -204,9 +204,9 @@ impl<'a> Station<'a> {
     }
 
     /// What workers have done since the last call; absent without a limit.
-    pub(super) fn take_work(&mut self, now: SimTime) -> Option<Work> {
+    pub(super) fn take_work(&mut self, now: SimTime) -> Option<WorkDone> {
         let limits = self.limits.as_mut()?;
-        Some(Work { nanos: limits.take_busy(now), workers: limits.workers as u32 })
+        Some(WorkDone { nanos: limits.take_busy(now), workers: limits.workers as u32 })
     }
 
     /// How long jobs have waited since [`Self::restart`], which was `length` ago; absent without a limit.

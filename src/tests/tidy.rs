@@ -1,9 +1,20 @@
-//! Properties of the source itself: who may import whom, and who may name which crate.
+//! Properties of the source itself: who may use whom, who may name what, and what things are called.
+//!
+//! The length of functions and the number of their parameters are kept by clippy (`.clippy.toml`).
 
-use std::fs;
+mod absences;
+mod circles;
+mod known;
+mod source;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Layers from the bottom up: a module uses only modules on earlier lines.
+use circles::Modules;
+use known::KNOWN;
+use source::{Source, Word, is_name, sources};
+
+/// Rooms from the bottom up: a room uses only rooms on earlier lines.
 const LAYERS: &[&[&str]] = &[
     &["time", "ids"],
     &["random", "stats"],
@@ -20,140 +31,135 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
 ];
 
-/// Crates that one module alone may name.
-const SOLE_USERS: &[(&str, &str)] = &[
-    ("rayon", "job/runner.rs"),
-    ("csv", "results"),
-    ("plotters", "figures"),
-    ("dejavu", "figures"),
-    ("png", "figures"),
-    ("anyhow", "cli"),
-    ("clap", "cli"),
-    ("indicatif", "cli"),
-    ("ctrlc", "cli"),
-    ("statrs", "stats"),
-    ("rand_distr", "random"),
-    ("annotate_snippets", "experiment"),
-];
+/// What breaks a rule.
+struct Violation {
+    /// What it is, wherever in its file it stands.
+    key: String,
+    /// Where it stands, and what to do.
+    help: String,
+}
 
-/// What must not stand in the model: files, threads, clocks.
-const MODEL: &[&str] = &["time", "ids", "random", "stats", "lb", "workload", "compute", "sim"];
-const ABSENT_FROM_MODEL: &[&str] =
-    &["std::fs", "std::thread", "std::io", "std::sync::Mutex", "Rc<", "RefCell"];
+/// Asserts that nothing new breaks a rule.
+#[track_caller]
+fn assert_kept(found: &[Violation]) {
+    let new: Vec<String> = found
+        .iter()
+        .filter(|violation| !KNOWN.iter().any(|known| is_part(&violation.key, known)))
+        .map(|violation| format!("{}: {}", violation.key, violation.help))
+        .collect();
+    assert!(new.is_empty(), "\n{}\n", new.join("\n"));
+}
 
-/// What must not stand in `job`, which who embeds it calls: what the command line alone knows.
-const ABSENT_FROM_JOB: &[&str] = &["anyhow", "clap", "indicatif", "ctrlc", "std::env", "println!"];
+/// Whether `key` is `known`, or what is left of that circle.
+fn is_part(key: &str, known: &str) -> bool {
+    let parts = |key: &str| key.split_once(": ").map(|(place, all)| (place.to_owned(), all.to_owned()));
+    match (parts(key), parts(known)) {
+        (Some((place, left)), Some((known_place, all))) => {
+            place == known_place && left.split(", ").all(|module| all.split(", ").any(|one| one == module))
+        }
+        _ => key == known,
+    }
+}
 
 #[test]
-fn imports_point_downwards() {
+fn rooms_use_those_below_them() {
+    let rank = |room: &str| LAYERS.iter().position(|layer| layer.contains(&room));
+    for used in Modules::of_the_crate().uses() {
+        let (Some(from), Some(to)) = (used.from.first(), used.to.first()) else { continue };
+        let is_below = from == to || rank(to) < rank(from);
+        assert!(is_below, "{}: `{from}` must not use `{to}`, which comes after it or beside it", used.at);
+    }
+}
+
+#[test]
+fn every_room_has_its_layer() {
     for source in sources() {
-        let Some(rank) = rank(&source.module) else { continue };
-        for used in LAYERS.iter().copied().flatten() {
-            if *used != source.module && mentions(&source.text, used) {
-                let below = LAYERS[..rank].iter().any(|layer| layer.contains(used));
-                assert!(below, "{}: `{}` must not use `{used}`", source.path, source.module);
+        let is_known = source.room() == "lib" || LAYERS.iter().any(|layer| layer.contains(&source.room()));
+        assert!(is_known, "src/{}: `{}` stands in no layer of src/tests/tidy.rs", source.path, source.room());
+    }
+}
+
+#[test]
+fn no_modules_use_each_other() {
+    assert_kept(&circles::circles());
+}
+
+#[test]
+fn names_that_a_room_may_not_know_are_absent() {
+    assert_kept(&absences::found());
+}
+
+#[test]
+fn public_types_have_names_of_their_own() {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for source in sources() {
+        for name in (0..source.words.len()).filter_map(|at| public_type(source, at)) {
+            places.entry(&name.text).or_default().push(source.at(name.line));
+        }
+    }
+    let shared = places.iter().filter(|(_, places)| places.len() > 1).map(|(name, places)| Violation {
+        key: format!("name {name}"),
+        help: format!("public types of one name; say of what each is: {}", places.join(", ")),
+    });
+    assert_kept(&shared.collect::<Vec<_>>());
+}
+
+/// The name of the type that is declared `pub`, `pub(crate)` or `pub(super)` at the word number `at`, if one is.
+fn public_type(source: &Source, at: usize) -> Option<&Word> {
+    let mut behind = at + 1;
+    if source.is(behind, "(") {
+        behind += source.words[at..].iter().position(|word| word.text == ")")?;
+    }
+    let declared = source.words.get(behind)?;
+    let is_type = ["struct", "enum", "trait", "type", "union"].contains(&declared.text.as_str());
+    let name = source.words.get(behind + 1)?;
+    (source.is(at, "pub") && is_type && is_name(&name.text)).then_some(name)
+}
+
+#[test]
+fn what_panics_says_why_it_cannot() {
+    let found = sources().iter().flat_map(|source| {
+        let panics = (0..source.words.len()).filter(|at| panics_without_reason(source, *at));
+        panics.map(|at| Violation {
+            key: format!("reason {}", source.path),
+            help: format!(
+                "{}: `{}` gives no reason; expect the invariant in words, say why in a comment beside it, or give an error",
+                source.at(source.words[at].line),
+                source.words[at].text
+            ),
+        })
+    });
+    assert_kept(&found.collect::<Vec<_>>());
+}
+
+/// Whether the word number `at` is a call that may panic, with neither words nor a comment that say why it won't.
+fn panics_without_reason(source: &Source, at: usize) -> bool {
+    let is_method = at > 0 && source.is(at - 1, ".") && source.is(at + 1, "(");
+    let is_macro = source.is(at + 1, "!");
+    let panics = match source.words[at].text.as_str() {
+        "unwrap" | "unwrap_err" => is_method,
+        "expect" | "expect_err" => is_method && !source.is_in_words(at + 2),
+        "unreachable" => is_macro && !source.is_in_words(at + 3),
+        "panic" | "todo" | "unimplemented" => is_macro,
+        _ => false,
+    };
+    let line = source.words[at].line;
+    let beside = &source.lines[line.saturating_sub(2)..line];
+    panics && !beside.iter().any(|line| line.contains("// "))
+}
+
+/// The front page and the front pages of the rooms say where things are.
+#[test]
+fn paths_in_front_pages_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for source in sources().iter().filter(|source| source.module.len() < 2) {
+        let docs = source.lines.iter().enumerate().filter(|(_, line)| line.starts_with("//! "));
+        for (number, line) in docs {
+            for path in line.split('`').skip(1).step_by(2).filter(|text| text.contains('/')) {
+                let exists =
+                    path.contains(' ') || root.join(path).exists() || root.join("src").join(path).exists();
+                assert!(exists, "{}: there is no `{path}`", source.at(number + 1));
             }
         }
     }
-}
-
-#[test]
-fn every_module_has_its_layer() {
-    for source in sources() {
-        let known =
-            ["lib", "main", "tests"].contains(&source.module.as_str()) || rank(&source.module).is_some();
-        assert!(known, "{}: `{}` stands in no layer", source.path, source.module);
-    }
-}
-
-#[test]
-fn crates_have_their_sole_users() {
-    for source in sources() {
-        for (name, user) in SOLE_USERS {
-            let names_it = [format!("{name}::"), format!("use {name};")]
-                .iter()
-                .any(|text| source.text.match_indices(text).any(|(at, _)| starts_a_word(&source.text, at)));
-            let allowed = source.path.starts_with(user);
-            assert!(!names_it || allowed, "{}: only `{user}` may use `{name}`", source.path);
-        }
-    }
-}
-
-#[test]
-fn the_model_touches_no_file_thread_or_shared_state() {
-    for source in sources().iter().filter(|source| MODEL.contains(&source.module.as_str())) {
-        for name in ABSENT_FROM_MODEL {
-            assert!(!source.text.contains(name), "{}: the model must not name `{name}`", source.path);
-        }
-    }
-}
-
-#[test]
-fn jobs_know_no_command_line() {
-    for source in sources().iter().filter(|source| source.module == "job") {
-        for name in ABSENT_FROM_JOB {
-            assert!(!source.text.contains(name), "{}: `job` must not name `{name}`", source.path);
-        }
-    }
-}
-
-struct Source {
-    module: String,
-    path: String,
-    /// The product's part of the file: tests may use anything.
-    text: String,
-}
-
-/// The part of a file before its tests; nothing of a file that is all tests.
-fn product(path: &str, text: &str) -> String {
-    let is_test = path.ends_with("tests.rs") || path.contains("tests/");
-    let part = text.split("#[cfg(test)]\nmod tests {").next().expect("split gives at least one part");
-    if is_test { String::new() } else { part.to_owned() }
-}
-
-fn starts_a_word(text: &str, at: usize) -> bool {
-    let before = text[..at].chars().next_back();
-    before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '_' | ':' | '`' | '.'))
-}
-
-/// Whether `text` imports or names `module` of this crate.
-fn mentions(text: &str, module: &str) -> bool {
-    let text: String = text.split_whitespace().collect();
-    text.match_indices("crate::").any(|(at, key)| {
-        let rest = &text[at + key.len()..];
-        match rest.strip_prefix('{') {
-            None => rest.starts_with(&format!("{module}::")) || rest.starts_with(&format!("{module};")),
-            Some(group) => {
-                let group = group.split(';').next().unwrap_or_default();
-                group.starts_with(&format!("{module}::")) || group.contains(&format!(",{module}::"))
-            }
-        }
-    })
-}
-
-fn rank(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&module))
-}
-
-fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    let mut dirs = vec![root.clone()];
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                dirs.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let relative = path.strip_prefix(&root).unwrap();
-                let first = relative.iter().next().unwrap().to_str().unwrap();
-                let module = first.trim_end_matches(".rs").to_owned();
-                let relative = relative.to_str().unwrap().to_owned();
-                let text = product(&relative, &fs::read_to_string(&path).unwrap());
-                found.push(Source { module, path: relative, text });
-            }
-        }
-    }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    found
 }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::theory::mmck_loss;
-use crate::experiment::{Experiment, Overrides, Source};
+use crate::experiment::Overrides;
 use crate::job::agenda::Agenda;
 use crate::job::cost::longest_first;
 use crate::job::runner::{RunFailure, RunId, RunnerEvent, measured, run_growing};
@@ -72,8 +72,7 @@ impl Coverage {
 /// Connections of several requests, few of them in a run, so that the number of requests is skewed. All complete.
 fn sessions(repetition: &str) -> String {
     world(
-        repetition,
-        "warmup = \"0s\", duration = \"20s\", sample_interval = \"20s\"",
+        &format!("{repetition}, warmup = \"0s\", duration = \"20s\", sample_interval = \"20s\""),
         "workers = \"unlimited\", service_time = { constant = \"1ms\" }",
         "{ poisson = { rate = 2.0 } }",
         "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }",
@@ -87,8 +86,7 @@ const LOAD: f64 = 1.0;
 /// M/M/2/5, and in a second arm M/M/2/3, both with the same arrivals and the same work.
 fn losses(repetition: &str, arms: &str) -> String {
     world(
-        repetition,
-        "warmup = \"1s\", duration = \"5s\", sample_interval = \"5s\"",
+        &format!("{repetition}, warmup = \"1s\", duration = \"5s\", sample_interval = \"5s\""),
         "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }",
         "{ poisson = { rate = 100.0 } }",
         "requests = { constant = 1 }",
@@ -99,18 +97,11 @@ fn losses(repetition: &str, arms: &str) -> String {
 const TWO_ARMS: &str =
     "[[arms]]\nname = \"five\"\n[[arms]]\nname = \"three\"\nset = { \"server.queue_limit\" = 1 }\n";
 
-fn world(
-    repetition: &str,
-    times: &str,
-    server: &str,
-    arrivals: &str,
-    connection: &str,
-    more: &str,
-) -> String {
+fn world(simulation: &str, server: &str, arrivals: &str, connection: &str, more: &str) -> String {
     format!(
         r#"
         name = "coverage"
-        simulation = {{ {repetition}, {times} }}
+        simulation = {{ {simulation} }}
         region = {{ name = "r", zones = ["a"] }}
         network = {{ same_zone_rtt = {{ constant = "1us" }} }}
         server = {{ {server} }}
@@ -222,12 +213,8 @@ type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
 
 /// Runs the experiment of `world` with this seed.
 fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
-    let source = Source { name: "coverage".to_owned(), text: world.text.clone() };
     let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
-    let experiment = match Experiment::parse(source, &overrides) {
-        Ok(experiment) => Arc::new(experiment),
-        Err(error) => panic!("{}", error.render(false)),
-    };
+    let experiment = Arc::new(super::experiment("coverage", &world.text, &overrides));
     let mut agenda = Agenda::new(&experiment, None);
     let first = longest_first(&experiment, agenda.runs().iter().copied().collect());
     let mut found: BTreeMap<(&'static str, RunId), Observation> = BTreeMap::new();

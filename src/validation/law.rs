@@ -2,7 +2,7 @@
 
 /// A law of durations in seconds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Law {
+pub(super) struct DurationLaw {
     /// As an experiment writes it.
     pub(super) toml: String,
     /// Its mean, in seconds.
@@ -16,7 +16,7 @@ fn micros(seconds: f64) -> String {
     format!("\"{:.0}us\"", seconds * 1e6)
 }
 
-impl Law {
+impl DurationLaw {
     pub(super) fn constant(value: f64) -> Self {
         let toml = format!("{{ constant = {} }}", micros(value));
         Self { toml, mean: value, second_moment: value * value }
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn laws_have_the_moments_of_what_the_experiment_draws() {
         for law in [
-            Law::constant(0.01),
-            Law::uniform(1.0, 3.0),
-            Law::exponential(0.25),
-            Law::lognormal(2.0, 0.5),
-            Law::weibull(3.0, 1.5),
-            Law::pareto(0.002, 1.5, 0.02),
+            DurationLaw::constant(0.01),
+            DurationLaw::uniform(1.0, 3.0),
+            DurationLaw::exponential(0.25),
+            DurationLaw::lognormal(2.0, 0.5),
+            DurationLaw::weibull(3.0, 1.5),
+            DurationLaw::pareto(0.002, 1.5, 0.02),
         ] {
             let File { law: drawn } = toml_edit::de::from_str(&format!("law = {}", law.toml)).unwrap();
             assert!((drawn.mean() / 1e9 / law.mean - 1.0).abs() < 1e-9, "{law:?}");

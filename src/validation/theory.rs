@@ -1,6 +1,6 @@
 //! Exact answers. Times are in seconds, rates a second, shares from 0 to 1.
 
-use super::law::Law;
+use super::law::DurationLaw;
 
 /// The share of arrivals that `servers` without a queue lose, at an offered load of `load` Erlang (Erlang B; Kleinrock,
 /// Queueing Systems I, section 3.7), by the usual recursion.
@@ -32,7 +32,7 @@ pub(super) fn mmck_loss(servers: u32, queue: u32, load: f64) -> f64 {
 }
 
 /// The mean wait in M/G/1, first come first served (Pollaczek–Khinchine; Kleinrock I, section 5.6).
-pub(super) fn pollaczek_khinchine(rate: f64, service: &Law) -> f64 {
+pub(super) fn pollaczek_khinchine(rate: f64, service: &DurationLaw) -> f64 {
     rate * service.second_moment / (2.0 * (1.0 - rate * service.mean))
 }
 
@@ -176,10 +176,10 @@ mod tests {
     fn queues_agree_where_they_are_the_same() {
         // M/M/1 at rho = 0.7 and a service of 10 ms waits 70/3 ms.
         assert_near(mmc_wait(1, 70.0, 0.01), 0.07 / 3.0, 1e-12);
-        assert_near(pollaczek_khinchine(70.0, &Law::exponential(0.01)), 0.07 / 3.0, 1e-12);
+        assert_near(pollaczek_khinchine(70.0, &DurationLaw::exponential(0.01)), 0.07 / 3.0, 1e-12);
         assert_near(sharing_wait(70.0, 0.01), 0.07 / 3.0, 1e-12);
         // M/D/1 waits half as long.
-        assert_near(pollaczek_khinchine(70.0, &Law::constant(0.01)), 0.07 / 6.0, 1e-12);
+        assert_near(pollaczek_khinchine(70.0, &DurationLaw::constant(0.01)), 0.07 / 6.0, 1e-12);
         // Where arrivals are even, σ = exp(-2 (1 - σ)) = 0.2032 at half load.
         assert_near(dm1_wait(0.5, 1.0), 0.2032 / 0.7968, 1e-4);
         // Without a queue M/M/c/K is Erlang B; M/M/1/K loses (1 - rho) rho^K / (1 - rho^(K + 1)).

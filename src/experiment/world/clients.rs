@@ -154,6 +154,7 @@ impl Front {
 pub(super) type Clients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
 
 /// The clients that `written` describes, of a load balancer in the region called `region`.
+#[expect(clippy::too_many_arguments, reason = "to be parted")]
 pub(super) fn clients(
     written: &[Client],
     region: &str,
@@ -205,6 +206,7 @@ pub(super) fn clients(
 }
 
 impl Client {
+    #[expect(clippy::too_many_arguments, reason = "to be parted")]
     fn group(
         &self,
         place: PlaceId,

@@ -7,7 +7,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::zone_id;
-use crate::compute::{ControlPlane, Home, Machine, Reference};
+use crate::compute::{ControlPlane, Home, PlannedInstance, Reference};
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct};
@@ -238,7 +238,7 @@ impl GroupPlan<'_> {
         let checked = standing.is_some_and(|standing| standing.checked);
         for (number, zone) in (1..=self.ever()).zip(self.zones.iter().cycle()) {
             let name = format!("{}-{number}", self.name);
-            plane.machines.push(Machine { name: name.clone(), home: self.home.clone() });
+            plane.machines.push(PlannedInstance { name: name.clone(), home: self.home.clone() });
             backends.push(BackendSpec {
                 name,
                 group,

@@ -16,7 +16,7 @@ type RoundTrip = Distribution<SimDuration>;
 /// `[network]`: round-trip times between places.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(in super::super) struct Network {
+pub(in super::super) struct NetworkKeys {
     /// Within a zone. Default: lognormal with median 70 µs, sigma 0.4.
     same_zone_rtt: Distribution<SimDuration>,
     /// From zone to zone. Default: lognormal with median 190 µs, sigma 0.35.
@@ -32,7 +32,7 @@ pub(in super::super) struct Network {
     links: Vec<Link>,
 }
 
-impl Default for Network {
+impl Default for NetworkKeys {
     fn default() -> Self {
         let lognormal = |micros: u64, sigma| {
             let median = SimDuration::from_nanos(micros * 1000);
@@ -59,7 +59,7 @@ struct Link {
     rtt: Distribution<SimDuration>,
 }
 
-impl Network {
+impl NetworkKeys {
     /// Round-trip times from each place to each zone.
     pub(super) fn round_trips(
         &self,

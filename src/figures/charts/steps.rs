@@ -22,6 +22,7 @@ pub(super) struct Steps {
 
 impl Steps {
     /// The `marks` of a panel, with steps and thresholds if `along` is the ratio of cells that spill.
+    #[expect(clippy::too_many_arguments, reason = "to be parted")]
     pub(super) fn insert(
         &mut self,
         results: &Results,

@@ -1,8 +1,6 @@
 //! The backends of a backend service: the original eligible ones, by health and failover policy (rules ELIG-1 to
 //! ELIG-11), and the modified ones, by zonal affinity (ZON-1 to ZON-13).
 
-use serde::{Deserialize, Serialize};
-
 use super::roles::{configured, healthy, in_zone, role_sets};
 use super::{
     Placement, PlacementOutcome, PolicyState, PolicyStep, RoleSwitch, TrafficOrigin, Trail, ZonePolicy,
@@ -15,8 +13,7 @@ use crate::lb::sets::{Choice, SetSpec};
 use crate::lb::zonal_affinity::{SpecVersion, ZonalAffinity};
 
 /// When primaries give way to failover backends, and what happens when nothing is healthy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FailoverPolicy {
     /// The share of healthy primaries below which the failover backends serve.
     pub failover_ratio: Ratio,

@@ -27,6 +27,7 @@ pub(super) struct Sequence {
 
 impl Sequence {
     /// Adds `id`, which has `seat`, one of `seats`, and whose scores come from `name`.
+    #[expect(clippy::too_many_arguments, reason = "to be parted")]
     pub(super) fn add(&mut self, id: BackendId, seat: usize, seats: usize, name: &str, weight: f64) {
         if self.seats.is_empty() {
             assert!(seats <= 1 << BITS, "a word names {SEATS_PER_WORD} seats");

@@ -8,10 +8,9 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::empirical::{Curve, Knot};
-use super::{DistributionError, Quantity};
+use super::error::{DistributionError, POINTS_MAX, PointsError};
+use super::quantity::Quantity;
 
-/// The most points of one distribution.
-const POINTS_MAX: usize = 1_000_000;
 /// How far the last share may be from 1, of 1.
 const TOLERANCE: f64 = 1e-9;
 
@@ -23,50 +22,6 @@ pub(super) enum Points<V> {
     /// A row for each point: two columns with a comma, a semicolon, a tab or spaces between them, comments after `#`,
     /// perhaps names of the columns at the top. A duration without a unit is in seconds.
     Text(Arc<str>),
-}
-
-/// What is wrong with points.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PointsError {
-    /// None at all.
-    #[error("there are no points; write rows of a value and the share of draws up to it")]
-    None,
-    /// More than can be held.
-    #[error("there are more than {POINTS_MAX} points; leave some out")]
-    TooMany,
-    /// A row of more or less than two columns.
-    #[error("the row has {0} column(s); write two: a value, and the share of draws up to it")]
-    Columns(usize),
-    /// A value that can't be read.
-    #[error("{0}")]
-    Unreadable(String),
-    /// A value below zero or beyond all bounds.
-    #[error("the value {0} is impossible; write a finite value of 0 or more")]
-    Value(String),
-    /// A share that is none.
-    #[error("{0} is not a share; write a number from 0 to 1, or from 0 to 100")]
-    Share(String),
-    /// Values out of order.
-    #[error("the value {value} comes after {before}; sort the points by their values")]
-    ValueFalls {
-        /// The value.
-        value: String,
-        /// The one before.
-        before: String,
-    },
-    /// Shares out of order.
-    #[error(
-        "the share {share} comes after {before}; write the share of all draws up to the value, which never falls"
-    )]
-    ShareFalls {
-        /// The share.
-        share: f64,
-        /// The one before.
-        before: f64,
-    },
-    /// Not all draws have a value.
-    #[error("the shares end at {0}; let the last one be 1, or 100 if shares are percentages")]
-    End(f64),
 }
 
 impl<V: Copy + fmt::Display> Points<V> {

@@ -3,13 +3,13 @@
 use super::{World, check, check_in, failed, group, mean, poisson};
 use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::{FailureCause, Outcome};
-use crate::validation::law::Law;
+use crate::validation::law::DurationLaw;
 use crate::validation::theory::{self, Checking};
 use crate::validation::{Case, Check, Part};
 
 const INSTANT: &str = "workers = \"unlimited\", service_time = { constant = \"1us\" }";
 
-fn failures(up: &Law, down: &Law, mode: &str) -> String {
+fn failures(up: &DurationLaw, down: &DurationLaw, mode: &str) -> String {
     format!(
         "failures = {{ time_to_failure = {}, time_to_repair = {}, mode = \"{mode}\" }}",
         up.toml, down.toml
@@ -18,10 +18,10 @@ fn failures(up: &Law, down: &Law, mode: &str) -> String {
 
 /// Shares of time, as Poisson arrivals see them.
 pub(in super::super) fn availability() -> Vec<Case> {
-    let exponential = (Law::exponential(100.0), Law::exponential(25.0));
-    let skewed = (Law::weibull(80.0, 0.7), Law::lognormal(10.0, 1.2));
-    let narrow = (Law::uniform(50.0, 150.0), Law::constant(25.0));
-    let refusing = |(up, down): &(Law, Law)| 1.0 - theory::availability(up.mean, down.mean);
+    let exponential = (DurationLaw::exponential(100.0), DurationLaw::exponential(25.0));
+    let skewed = (DurationLaw::weibull(80.0, 0.7), DurationLaw::lognormal(10.0, 1.2));
+    let narrow = (DurationLaw::uniform(50.0, 150.0), DurationLaw::constant(25.0));
+    let refusing = |(up, down): &(DurationLaw, DurationLaw)| 1.0 - theory::availability(up.mean, down.mean);
     let unseen = theory::seen_unhealthy(100.0, 25.0, PROBING.0, PROBING.1);
     vec![
         refused(41, "One backend, exponential times up and down", &exponential),
@@ -46,7 +46,7 @@ pub(in super::super) fn availability() -> Vec<Case> {
 }
 
 /// A backend that is down refuses connections.
-fn refused(seed: u32, name: &'static str, (up, down): &(Law, Law)) -> Case {
+fn refused(seed: u32, name: &'static str, (up, down): &(DurationLaw, DurationLaw)) -> Case {
     let server = format!("{INSTANT}, {}", failures(up, down, "refuse"));
     let world = World { warmup: 2000, duration: 60_000, ..World::new(seed, poisson(0.5), server) };
     let exact = 1.0 - theory::availability(up.mean, down.mean);
@@ -63,7 +63,13 @@ const PROBING: (f64, f64) = (5.0, 3.0);
 /// A connection spills when fewer backends of its zone are healthy than the ratio asks for, where each is unhealthy a share
 /// `unhealthy` of the time by itself. That of backends that refuse is the share of time that they are down, however long
 /// ago the last probe was.
-fn spilled(seed: u32, name: &'static str, (up, down): &(Law, Law), unhealthy: f64, mode: &str) -> Case {
+fn spilled(
+    seed: u32,
+    name: &'static str,
+    (up, down): &(DurationLaw, DurationLaw),
+    unhealthy: f64,
+    mode: &str,
+) -> Case {
     let own = format!("server = {{ {INSTANT}, {} }}", failures(up, down, mode));
     let backends = format!(
         "{{ group = \"ga\", zone = \"a\", size = 4, {own} }}, {{ group = \"gb\", zone = \"b\", size = 1 }}"
@@ -176,7 +182,7 @@ fn delay(seed: u32, name: &'static str, checking: Checking, change: Change) -> C
         warmup: 0,
         duration: END,
         backends: group(50),
-        round_trip: Law::constant(checking.round_trip).toml,
+        round_trip: DurationLaw::constant(checking.round_trip).toml,
         check: keys(checking, initial_state),
         more: format!("[[faults]]\ntarget = {{ group = \"ig\" }}\n{fault}"),
         ..World::new(seed, poisson(1.0), INSTANT.to_owned())
@@ -209,7 +215,7 @@ fn lost(seed: u32, name: &'static str, checking: Checking, change: Change) -> Ca
         warmup: 0,
         duration: 50,
         backends: group(backends),
-        round_trip: Law::constant(checking.round_trip).toml,
+        round_trip: DurationLaw::constant(checking.round_trip).toml,
         check: keys(checking, "HEALTHY"),
         client: "connect_timeout = \"900ms\"".to_owned(),
         more: format!("[[faults]]\nat = \"12s\"\ntarget = {{ backends = [\"ig-3\"] }}\nkind = \"{kind}\""),

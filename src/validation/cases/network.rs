@@ -4,7 +4,7 @@ use super::{World, check, failed, poisson};
 use crate::experiment::Overrides;
 use crate::sim::outcome::{FailureCause, Latency, Outcome};
 use crate::stats::Histogram;
-use crate::validation::law::Law;
+use crate::validation::law::DurationLaw;
 use crate::validation::theory;
 use crate::validation::{Case, Check, Part};
 
@@ -14,11 +14,11 @@ pub(in super::super) fn network() -> Vec<Case> {
 
 /// A world whose network loses each packet with probability `lost`.
 fn lossy(seed: u32, lost: f64, round_trip: f64) -> World {
-    let server = format!("workers = \"unlimited\", service_time = {}", Law::exponential(0.01).toml);
+    let server = format!("workers = \"unlimited\", service_time = {}", DurationLaw::exponential(0.01).toml);
     World {
         warmup: 0,
         duration: 200,
-        round_trip: Law::constant(round_trip).toml,
+        round_trip: DurationLaw::constant(round_trip).toml,
         more: format!(
             "[[faults]]\nat = \"0s\"\ntarget = {{ link = [\"a\", \"a\"] }}\nkind = \"link_loss\"\nprobability = {lost:?}"
         ),

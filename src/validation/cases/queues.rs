@@ -3,14 +3,14 @@
 use super::{World, check, failed, group, mean, poisson, queue, wait};
 use crate::ids::{BackendId, Id};
 use crate::sim::outcome::{FailureCause, Outcome};
-use crate::validation::law::Law;
+use crate::validation::law::DurationLaw;
 use crate::validation::theory;
 use crate::validation::{Case, Check, Part};
 
 /// A mean service of 10 ms.
 const SERVICE: f64 = 0.01;
 
-fn server(workers: u32, law: &Law, more: &str) -> String {
+fn server(workers: u32, law: &DurationLaw, more: &str) -> String {
     format!("workers = {workers}, queue_limit = 1000000, service_time = {}{more}", law.toml)
 }
 
@@ -29,9 +29,9 @@ pub(in super::super) fn queues() -> Vec<Case> {
         mmc(),
         mmck(),
         erlang_loss(),
-        pollaczek_khinchine(21, "M/G/1, lognormal service", 60.0, &Law::lognormal(0.006, 1.0), 0.12),
+        pollaczek_khinchine(21, "M/G/1, lognormal service", 60.0, &DurationLaw::lognormal(0.006, 1.0), 0.12),
         dm1(),
-        pollaczek_khinchine(22, "M/D/1", 80.0, &Law::constant(SERVICE), 0.03),
+        pollaczek_khinchine(22, "M/D/1", 80.0, &DurationLaw::constant(SERVICE), 0.03),
         splitting(),
         closed(),
         infinite(),
@@ -41,15 +41,17 @@ pub(in super::super) fn queues() -> Vec<Case> {
 
 fn mm1() -> Case {
     let rate = 70.0;
-    let law = Law::exponential(SERVICE);
+    let law = DurationLaw::exponential(SERVICE);
     let world = World { duration: 1200, ..World::new(11, poisson(rate), server(1, &law, "")) };
     world.case("M/M/1", "Kleinrock I, 3.2", waits(theory::mmc_wait(1, rate, SERVICE), rate, 0.04))
 }
 
 fn mmc() -> Case {
     let rate = 320.0;
-    let world =
-        World { duration: 400, ..World::new(12, poisson(rate), server(4, &Law::exponential(SERVICE), "")) };
+    let world = World {
+        duration: 400,
+        ..World::new(12, poisson(rate), server(4, &DurationLaw::exponential(SERVICE), ""))
+    };
     let mut checks = waits(theory::mmc_wait(4, rate, SERVICE), rate, 0.05);
     checks.push(busy(rate * SERVICE / 4.0));
     world.case("M/M/4", "Kleinrock I, 3.5", checks)
@@ -67,13 +69,14 @@ fn busy(share: f64) -> Check {
 fn dm1() -> Case {
     let rate = 80.0;
     let arrivals = format!("{{ deterministic = {{ rate = {rate:?} }} }}");
-    let world = World::new(19, arrivals, server(1, &Law::exponential(SERVICE), ""));
+    let world = World::new(19, arrivals, server(1, &DurationLaw::exponential(SERVICE), ""));
     world.case("D/M/1", "Kleinrock I, 6.4", waits(theory::dm1_wait(rate, SERVICE), rate, 0.04))
 }
 
 fn mmck() -> Case {
     let rate = 180.0;
-    let server = format!("workers = 2, queue_limit = 3, service_time = {}", Law::exponential(SERVICE).toml);
+    let server =
+        format!("workers = 2, queue_limit = 3, service_time = {}", DurationLaw::exponential(SERVICE).toml);
     let world = World { duration: 300, ..World::new(13, poisson(rate), server) };
     let loss = theory::mmck_loss(2, 3, rate * SERVICE);
     world.case(
@@ -88,7 +91,7 @@ fn mmck() -> Case {
 
 /// Without a queue, losses do not depend on the law of service.
 fn erlang_loss() -> Case {
-    let (rate, law) = (300.0, Law::lognormal(0.006, 1.0));
+    let (rate, law) = (300.0, DurationLaw::lognormal(0.006, 1.0));
     let server = format!("workers = 5, queue_limit = 0, service_time = {}", law.toml);
     let world = World { duration: 150, ..World::new(14, poisson(rate), server) };
     let loss = theory::erlang_b(5, rate * law.mean);
@@ -99,7 +102,7 @@ fn erlang_loss() -> Case {
     )
 }
 
-fn pollaczek_khinchine(seed: u32, name: &'static str, rate: f64, law: &Law, bound: f64) -> Case {
+fn pollaczek_khinchine(seed: u32, name: &'static str, rate: f64, law: &DurationLaw, bound: f64) -> Case {
     let world = World::new(seed, poisson(rate), server(1, law, ""));
     let exact = theory::pollaczek_khinchine(rate, law);
     world.case(name, "Pollaczek–Khinchine; Kleinrock I, 5.6", waits(exact, rate, bound))
@@ -109,7 +112,7 @@ fn pollaczek_khinchine(seed: u32, name: &'static str, rate: f64, law: &Law, boun
 fn splitting() -> Case {
     let (backends, rate) = (8_u32, 70.0);
     let arrivals = poisson(rate * f64::from(backends));
-    let law = Law::exponential(SERVICE);
+    let law = DurationLaw::exponential(SERVICE);
     let world =
         World { duration: 100, backends: group(backends), ..World::new(15, arrivals, server(1, &law, "")) };
     let mut checks = waits(theory::mmc_wait(1, rate, SERVICE), rate, 0.04);
@@ -128,9 +131,11 @@ fn splitting() -> Case {
 /// Clients that wait for their connection, and think, before they open the next.
 fn closed() -> Case {
     let (clients, think) = (20, 0.2);
-    let arrivals =
-        format!("{{ closed = {{ population = {clients}, think_time = {} }} }}", Law::exponential(think).toml);
-    let world = World::new(16, arrivals, server(1, &Law::exponential(SERVICE), ""));
+    let arrivals = format!(
+        "{{ closed = {{ population = {clients}, think_time = {} }} }}",
+        DurationLaw::exponential(think).toml
+    );
+    let world = World::new(16, arrivals, server(1, &DurationLaw::exponential(SERVICE), ""));
     let exact = theory::repair_throughput(clients, think, SERVICE);
     let seconds = f64::from(world.duration);
     world.case(
@@ -149,11 +154,11 @@ fn open(outcome: &Outcome) -> Part {
 
 /// Nobody waits; a connection is open from the end of its handshake to its response.
 fn infinite() -> Case {
-    let (rate, law, round_trip) = (40.0, Law::lognormal(2.0, 1.0), 0.05);
+    let (rate, law, round_trip) = (40.0, DurationLaw::lognormal(2.0, 1.0), 0.05);
     let server = format!("workers = \"unlimited\", service_time = {}", law.toml);
     let world = World {
         warmup: 300,
-        round_trip: Law::constant(round_trip).toml,
+        round_trip: DurationLaw::constant(round_trip).toml,
         ..World::new(17, poisson(rate), server)
     };
     world.case(
@@ -166,11 +171,11 @@ fn infinite() -> Case {
 /// The same of connections with a random number of requests and thoughts between them.
 fn sessions() -> Case {
     let (rate, round_trip, requests) = (20.0, 0.05, 3.0);
-    let (serve, think) = (Law::exponential(0.1), Law::lognormal(2.0, 1.0));
+    let (serve, think) = (DurationLaw::exponential(0.1), DurationLaw::lognormal(2.0, 1.0));
     let server = format!("workers = \"unlimited\", service_time = {}", serve.toml);
     let world = World {
         warmup: 300,
-        round_trip: Law::constant(round_trip).toml,
+        round_trip: DurationLaw::constant(round_trip).toml,
         connection: format!(
             "requests = {{ geometric = {{ mean = {requests:?} }} }}, think_time = {}",
             think.toml
@@ -188,9 +193,21 @@ fn sessions() -> Case {
 /// Processor sharing, and Little's law where both disciplines meet.
 pub(in super::super) fn sharing() -> Vec<Case> {
     vec![
-        shared(31, "M/M/1, processor sharing", 70.0, &Law::exponential(SERVICE), 0.05),
-        shared(32, "M/G/1, processor sharing, lognormal work", 60.0, &Law::lognormal(0.006, 1.0), 0.05),
-        shared(33, "M/G/1, processor sharing, Pareto work", 120.0, &Law::pareto(0.002, 1.5, 1.0), 0.1),
+        shared(31, "M/M/1, processor sharing", 70.0, &DurationLaw::exponential(SERVICE), 0.05),
+        shared(
+            32,
+            "M/G/1, processor sharing, lognormal work",
+            60.0,
+            &DurationLaw::lognormal(0.006, 1.0),
+            0.05,
+        ),
+        shared(
+            33,
+            "M/G/1, processor sharing, Pareto work",
+            120.0,
+            &DurationLaw::pareto(0.002, 1.5, 1.0),
+            0.1,
+        ),
         shared_by_four(),
         little(),
         little_amid_failures(36, "A station that fails, and clients that give up", ""),
@@ -200,7 +217,7 @@ pub(in super::super) fn sharing() -> Vec<Case> {
 
 const SHARING: &str = ", discipline = \"processor_sharing\"";
 
-fn shared(seed: u32, name: &'static str, rate: f64, law: &Law, bound: f64) -> Case {
+fn shared(seed: u32, name: &'static str, rate: f64, law: &DurationLaw, bound: f64) -> Case {
     let world = World::new(seed, poisson(rate), server(1, law, SHARING));
     let exact = theory::sharing_wait(rate, law.mean);
     world.case(name, "insensitivity; Kleinrock II, 4.4", waits(exact, rate, bound))
@@ -209,7 +226,7 @@ fn shared(seed: u32, name: &'static str, rate: f64, law: &Law, bound: f64) -> Ca
 /// With exponential work, as many requests are present as in M/M/c, and their wait is that beyond their work.
 fn shared_by_four() -> Case {
     let rate = 320.0;
-    let law = Law::exponential(SERVICE);
+    let law = DurationLaw::exponential(SERVICE);
     let world = World { duration: 400, ..World::new(34, poisson(rate), server(4, &law, SHARING)) };
     let exact = theory::mmc_wait(4, rate, SERVICE);
     let mut checks = waits(exact, rate, 0.05);
@@ -226,7 +243,7 @@ fn little() -> Case {
         ("three workers, shared", 3, SHARING),
     ];
     let stations = STATIONS.iter().zip(1..).map(|((_, workers, discipline), number)| {
-        let law = Law::lognormal(0.006 * f64::from(*workers), 1.0);
+        let law = DurationLaw::lognormal(0.006 * f64::from(*workers), 1.0);
         format!(
             "{{ group = \"g{number}\", zone = \"a\", size = 1, server = {{ {} }} }}",
             server(*workers, &law, discipline)
@@ -260,11 +277,11 @@ fn little() -> Case {
 /// Little's law where jobs are given up, and where a failure drops those that are there. Of the connections those count that
 /// the backend did not refuse.
 fn little_amid_failures(seed: u32, name: &'static str, discipline: &str) -> Case {
-    let law = Law::exponential(SERVICE);
+    let law = DurationLaw::exponential(SERVICE);
     let failures = format!(
         "failures = {{ time_to_failure = {}, time_to_repair = {}, mode = \"refuse\" }}",
-        Law::exponential(1.0).toml,
-        Law::exponential(0.1).toml
+        DurationLaw::exponential(1.0).toml,
+        DurationLaw::exponential(0.1).toml
     );
     let world = World {
         client: "request_timeout = \"100ms\"".to_owned(),

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::compute::{
-    Assumptions, ForwardingRule, Home, HttpHealthCheck, InstanceGroup, Machine, Scheme, ServiceBackend,
-    TargetPool,
+    Assumptions, ForwardingRule, Home, HttpHealthCheck, InstanceGroup, PlannedInstance, Scheme,
+    ServiceBackend, TargetPool,
 };
 use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
@@ -77,7 +77,7 @@ fn operator(resources: Resources, homes: Vec<Home>, served: usize) -> Operator {
     let groups: Vec<NumberedGroup> = homes.iter().enumerate().map(group).collect();
     let machines = groups[..served].iter().flat_map(|group| {
         members(&group.name, EVER as u32)
-            .map(|instance| Machine { name: instance.name().to_owned(), home: group.home.clone() })
+            .map(|instance| PlannedInstance { name: instance.name().to_owned(), home: group.home.clone() })
     });
     let (rule, machines) = (resources.forwarding_rules[0].name.clone(), machines.collect());
     Operator {

@@ -1,0 +1,85 @@
+//! Names that only some rooms may know.
+
+use super::Violation;
+use super::source::sources;
+
+/// Crates that one place alone may name.
+const SOLE_USERS: &[(&str, &str)] = &[
+    ("rayon", "job/runner.rs"),
+    ("csv", "results"),
+    ("plotters", "figures"),
+    ("dejavu", "figures"),
+    ("png", "figures"),
+    ("anyhow", "cli"),
+    ("clap", "cli"),
+    ("indicatif", "cli"),
+    ("ctrlc", "cli"),
+    ("statrs", "stats"),
+    ("rand_distr", "random"),
+    ("annotate_snippets", "experiment"),
+    ("toml_edit", "experiment"),
+];
+
+const MODEL: &[&str] = &["time", "ids", "random", "stats", "lb", "workload", "compute", "sim"];
+
+/// Rooms with what none of them may name, beside clocks and hash maps of random order, which clippy refuses.
+const ABSENT: &[(&[&str], &[&str], &str)] = &[
+    (
+        MODEL,
+        &["std::fs", "std::thread", "std::io", "std::process", "std::env", "Mutex", "Rc", "RefCell"],
+        "the model touches no file, thread or shared state",
+    ),
+    (
+        &["lb"],
+        &["rand", "rand_xoshiro", "serde", "serde_json"],
+        "the load balancer draws nothing and reads no file",
+    ),
+    (
+        &["experiment"],
+        &["fs::write", "fs::create_dir", "fs::create_dir_all", "File::create", "OpenOptions"],
+        "an experiment is read; only a job and the commands write",
+    ),
+    (
+        &["answers", "job"],
+        &[
+            "std::env",
+            "println",
+            "eprintln",
+            "io::stdin",
+            "io::stdout",
+            "io::stderr",
+            "IsTerminal",
+            "anstream",
+        ],
+        "only the command line knows the terminal",
+    ),
+];
+
+pub(super) fn found() -> Vec<Violation> {
+    let mut found = Vec::new();
+    for source in sources() {
+        let absent = ABSENT.iter().filter(|(rooms, ..)| rooms.contains(&source.room()));
+        for path in source.paths() {
+            let names = absent.clone().flat_map(|(_, names, why)| names.iter().map(move |name| (name, *why)));
+            let mut add = |name: &str, help: String| {
+                let key = format!("absence {} {name}", source.path);
+                found.push(Violation { key, help: format!("{}: {help}", source.at(path.line)) });
+            };
+            for (name, why) in names.filter(|(name, _)| contains(&path.names, name)) {
+                add(name, (*why).to_owned());
+            }
+            for (name, user) in SOLE_USERS {
+                if path.names[0] == *name && !source.path.starts_with(user) {
+                    add(name, format!("only `{user}` uses the crate `{name}`; ask it for what you need"));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether the names of `part` stand in `path` one after the other.
+fn contains(path: &[String], part: &str) -> bool {
+    let part: Vec<&str> = part.split("::").collect();
+    path.windows(part.len()).any(|names| names == part)
+}
