@@ -74,7 +74,7 @@ impl Cliffs {
 }
 
 fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
-    let mut scenario = experiment.scenario(cell);
+    let mut scenario = (*experiment.scenario(cell)).clone();
     let policy = scenario.balancer.policy;
     policy.zonal_affinity.spillover_ratio()?;
     let mut thresholds: Vec<(usize, usize)> =

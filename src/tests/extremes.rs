@@ -84,7 +84,7 @@ fn ports_in_use_are_never_given_again() {
     assert!((1200..2000).contains(&reset), "{reset} reset");
     // 60 000 would have to be open at a time.
     let broken = experiment(&text("75s"));
-    let panic = std::panic::catch_unwind(|| outcomes(&broken)).unwrap_err();
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| outcomes(&broken))).unwrap_err();
     assert!(panic.downcast_ref::<String>().unwrap().contains("more addresses"));
 }
 

@@ -198,7 +198,7 @@ fn arms_and_flags_name_operations_by_number() {
     let text = format!("{text}[sweep]\n\"operations.0.at\" = [\"1m\", \"2m\"]\n");
     let experiment = super::parse_with(&text, &set(&[("operations.0.count", "3")])).unwrap();
     let operations: Vec<_> =
-        experiment.cells().iter().map(|cell| experiment.scenario(cell).operations).collect();
+        experiment.cells().iter().map(|cell| experiment.scenario(cell).operations.clone()).collect();
     let at = |minutes: u64| SimTime::ZERO + SimDuration::from_secs(60 * minutes);
     assert_eq!([operations[0][0].at, operations[1][0].at], [at(1), at(2)]);
     assert_eq!(operations[0][0].changes.len(), 3);
