@@ -3,8 +3,8 @@
 //! Reading goes one way: text, TOML tree (`draft`), overrides of the command line (`assignment`), arms and
 //! axes (`plan`), cells. Each cell is the tree with its arm's and its axes' values, read (`reader`) into the
 //! types of the model and resolved (`world`). Its load balancer is checked as the Compute API would check it, at its
-//! creation and after each operation ([`crate::compute`]). All cells are checked when the file is read, so that nothing
-//! can fail later.
+//! creation and after each operation ([`crate::compute`]). All cells are read when the file is, each once, and
+//! kept (`worlds`), so that nothing can fail later.
 //!
 //! # Paths
 //! A path names a key by dots, as a dotted TOML key does; a member of a list goes by its `name` or `group`
@@ -39,6 +39,7 @@ mod error;
 mod files;
 mod node;
 mod path;
+mod per_cell;
 mod plan;
 mod precision;
 mod problem;
@@ -46,6 +47,7 @@ mod reader;
 mod threshold;
 mod trace;
 mod world;
+mod worlds;
 
 #[cfg(test)]
 mod tests;
@@ -58,17 +60,20 @@ use toml_edit::{DocumentMut, Table, value};
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
-use assignment::{Assignment, Origin};
+use assignment::Assignment;
 pub use axis::{AxisValue, grid};
 use draft::Draft;
 pub use error::ExperimentError;
 use error::Whereabouts;
 use files::DataFiles;
 use path::{NamePath, dotted};
+pub use per_cell::PerCell;
 use plan::{Arm, Plan};
 pub use precision::Precision;
 pub use problem::nearest;
 pub use threshold::{Limits, Threshold};
+pub use worlds::{FaultWords, WorldWords};
+use worlds::{Recent, Worlds};
 
 /// The experiment that runs when no file is named.
 pub const QUICKSTART: &str = include_str!("../experiments/quickstart.toml");
@@ -133,12 +138,14 @@ pub struct Experiment {
     /// The paths of `axes`.
     paths: Vec<NamePath>,
     cells: Vec<Cell>,
-    /// The file with the overrides of the command line, without what cells do not depend on.
-    base: Table,
+    worlds: Arc<Worlds>,
+    recent: Arc<Recent>,
     files: Arc<DataFiles>,
     document: String,
     /// What errors call the file, and the folder that it stands in.
     place: (String, Option<PathBuf>),
+    /// The warm-up that was found, if it asks for one to be found.
+    found_warmup: Option<SimDuration>,
     /// Whether its runs are pilots.
     is_pilot: bool,
 }
@@ -185,18 +192,20 @@ impl Experiment {
         let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
         let mut base = document.as_table().clone();
         plan::KEYS.into_iter().for_each(|key| drop(base.remove(key)));
-        let experiment = Self {
+        let mut experiment = Self {
             cells: cells(&plan.arms, &paths),
             axes: paths.iter().zip(columns).map(axis).collect(),
             document: document.to_string(),
             place: (source.name.clone(), folder.map(Path::to_owned)),
             files: Arc::new(DataFiles::new(folder, plan.data_folder.as_deref())),
+            worlds: Arc::default(),
+            recent: Arc::default(),
+            found_warmup: None,
             is_pilot: false,
             plan,
             paths,
-            base,
         };
-        experiment.check_cells(&draft)?;
+        experiment.worlds = Arc::new(experiment.read_worlds(&base, &draft)?);
         Ok(experiment)
     }
 
@@ -282,37 +291,35 @@ impl Experiment {
         hash_bytes(self.files.fingerprint(), moved.as_ref().unwrap_or(&self.document).as_bytes())
     }
 
-    /// What `cell` simulates.
-    pub fn scenario(&self, cell: &Cell) -> Scenario {
-        let mut root = self.base.clone();
-        let assignments = self.assignments(cell);
-        let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
-        let scenario = applied.and_then(|()| world::scenario(&root, &self.files));
-        let scenario = scenario.expect("every cell was checked when the experiment was read");
-        if self.is_pilot { scenario.undisturbed() } else { scenario }
+    /// What `cell` simulates; the same for all of its runs.
+    pub fn scenario(&self, cell: &Cell) -> Arc<Scenario> {
+        self.recent.get(cell.index, || {
+            let mut scenario = self.worlds.scenario(cell.index);
+            scenario.timing.warmup = self.found_warmup.unwrap_or(scenario.timing.warmup);
+            if self.is_pilot { scenario.undisturbed() } else { scenario }
+        })
+    }
+
+    /// What the file calls things that `cell` simulates.
+    pub fn words(&self, cell: &Cell) -> &WorldWords {
+        self.worlds.words(cell.index)
     }
 
     /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.
     pub fn finds_warmup(&self) -> bool {
-        self.plan.finds_warmup
+        self.plan.finds_warmup && self.found_warmup.is_none()
     }
 
     /// The same experiment with a warm-up that was found. Its document still asks for one to be found.
     #[must_use]
     pub fn with_warmup(&self, length: SimDuration) -> Self {
-        let mut settled = self.clone();
-        let path = NamePath::parse("simulation.warmup").expect("a dotted key");
-        let assignment =
-            Assignment { path, value: length.to_string().into(), origin: Origin::Flag(String::new()) };
-        assignment.apply(&mut settled.base).expect("a warm-up stands there already");
-        settled.plan.finds_warmup = false;
-        settled
+        Self { found_warmup: Some(length), recent: Arc::default(), ..self.clone() }
     }
 
     /// The experiment of its pilot runs: without warm-up, and without the faults and operations whose times the file gives.
     #[must_use]
     pub fn pilot(&self) -> Self {
-        Self { is_pilot: true, ..self.clone() }
+        Self { is_pilot: true, recent: Arc::default(), ..self.clone() }
     }
 
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
@@ -327,23 +334,23 @@ impl Experiment {
         }
     }
 
-    /// Checks that every cell describes a world.
-    fn check_cells(&self, draft: &Draft<'_>) -> Result<(), ExperimentError> {
+    /// The worlds of all cells, which `base` describes, the file with the overrides of the command line.
+    fn read_worlds(&self, base: &Table, draft: &Draft<'_>) -> Result<Worlds, ExperimentError> {
+        let mut worlds = Worlds::default();
         for cell in &self.cells {
-            let mut root = self.base.clone();
+            let mut root = base.clone();
             let assignments = self.assignments(cell);
             let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
-            if let Err(problem) = applied.and_then(|()| world::scenario(&root, &self.files).map(drop)) {
-                let check = |root: &Table| world::scenario(root, &self.files).map(drop);
-                return Err(draft.report(
-                    problem,
-                    &assignments,
-                    Some(format!("in {}", self.describe(cell))),
-                    check,
-                ));
+            match applied.and_then(|()| world::world(&root, &self.files)) {
+                Ok(world) => worlds.put(cell.index, world),
+                Err(problem) => {
+                    let check = |root: &Table| world::world(root, &self.files).map(drop);
+                    let context = Some(format!("in {}", self.describe(cell)));
+                    return Err(draft.report(problem, &assignments, context, check));
+                }
             }
         }
-        Ok(())
+        Ok(worlds)
     }
 
     /// What the arm and the axes of `cell` set, in order.

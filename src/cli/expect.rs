@@ -3,6 +3,7 @@
 mod text;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
@@ -41,7 +42,7 @@ const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
 /// What is expected of one cell.
 struct Expected<'a> {
     cell: &'a Cell,
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
     expectation: Expectation,
     caveats: Vec<Caveat>,
 }

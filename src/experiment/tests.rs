@@ -14,6 +14,8 @@ mod refusals;
 mod rendered;
 mod warmup;
 
+use std::sync::Arc;
+
 use super::{Experiment, ExperimentError, Overrides, Source};
 use crate::ids::BackendId;
 use crate::sim::scenario::{FaultEffect, Scenario};
@@ -156,7 +158,7 @@ fn set(assignments: &[(&str, &str)]) -> Overrides {
 }
 
 /// What the first cell of `text` simulates.
-fn scenario(text: &str) -> Scenario {
+fn scenario(text: &str) -> Arc<Scenario> {
     let experiment = parse(text).unwrap();
     experiment.scenario(&experiment.cells()[0])
 }

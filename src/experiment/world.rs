@@ -1,4 +1,4 @@
-//! What one cell simulates: the tables of the file, and the [`Scenario`] that they describe.
+//! What one cell simulates: the tables of the file, and the [`CellWorld`] that they describe.
 //!
 //! A table stands as it is written, with its defaults, in the file that also resolves its names. Each default
 //! stands there, or with the type of its field, and nowhere else.
@@ -28,6 +28,7 @@ use super::path::KeyPath;
 use super::plan;
 use super::problem::{Problem, distinct};
 use super::reader::{names_of, read};
+use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::Settings;
@@ -81,8 +82,8 @@ pub(super) fn verbs() -> &'static [&'static str] {
     names_of::<operator::Verb>()
 }
 
-/// The scenario that the experiment `root` describes, with the data in `files`.
-pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Problem> {
+/// The world that the experiment `root` describes, with the data in `files`.
+pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Problem> {
     check_keys(root)?;
     let mut root = root.clone();
     inline_files(&mut root, files)?;
@@ -105,7 +106,12 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
     let victims = Victims { zones: &zones, backends: &backends, history: &history, draining_timeout };
     let faults = faults::faults(&world.faults, &timing, &victims)?;
     let (groups, backends) = backends;
-    Ok(Scenario {
+    let words = WorldWords {
+        region: world.region.name.as_str().to_owned(),
+        faults: world.faults.iter().map(WrittenFault::words).collect(),
+        operations: operations::words(&operations),
+    };
+    let scenario = Scenario {
         timing,
         places,
         round_trips,
@@ -118,7 +124,8 @@ pub(super) fn scenario(root: &Table, files: &DataFiles) -> Result<Scenario, Prob
         faults,
         operations: history.operations,
         zones,
-    })
+    };
+    Ok(CellWorld { scenario, words })
 }
 
 /// The load balancer with its backends, and who operates it.

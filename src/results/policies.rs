@@ -79,7 +79,7 @@ impl Cliffs {
 }
 
 fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
-    let mut scenario = experiment.scenario(cell);
+    let mut scenario = (*experiment.scenario(cell)).clone();
     let AnyPolicy::BackendService(policy) = scenario.balancer.policy else { return None };
     policy.zonal_affinity.spillover_ratio()?;
     let mut thresholds: Vec<(usize, usize)> =

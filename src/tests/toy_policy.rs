@@ -96,7 +96,7 @@ fn scenario(from: SimTime) -> Scenario {
     ];
     let groups = [group("a", 4), group("b", 3), group("c", 2)];
     let experiment = experiment(&[head.to_owned(), groups.concat(), clients.concat()].concat());
-    let mut scenario = experiment.scenario(&experiment.cells()[0]);
+    let mut scenario = (*experiment.scenario(&experiment.cells()[0])).clone();
     let lent = vec![BackendId::from_index(7), BackendId::from_index(8)];
     scenario.balancer.policy = AnyPolicy::Toy(ToyPolicy { lent, at_home: 0.7, from });
     scenario

@@ -1,5 +1,7 @@
 //! Cells: their order, their axes and what they simulate.
 
+use std::sync::Arc;
+
 use super::{changed, parse};
 use crate::experiment::{Cell, Experiment};
 
@@ -161,4 +163,16 @@ fn cells_in_words() {
         "arm `spill` with spillover_ratio = 0.25, addresses = 100"
     );
     assert_eq!(experiment.describe(&experiment.cells()[5]), "arm `stay` with addresses = 200");
+}
+
+#[test]
+fn a_cell_is_built_once_and_equal_parts_of_cells_are_kept_once() {
+    let experiment = parse(super::SMALL).unwrap();
+    let cells = experiment.cells();
+    let scenario = experiment.scenario(&cells[0]);
+    assert!(Arc::ptr_eq(&scenario, &experiment.scenario(&cells[0])), "its runs share it");
+    let pilot = experiment.pilot();
+    assert!(!Arc::ptr_eq(&scenario, &pilot.scenario(&cells[0])), "pilots run in another world");
+    // Only what arms and axes set is there more than once: a ratio or another policy, and a group's addresses.
+    assert_eq!(experiment.worlds.distinct(), [1, 1, 3, 3, 1]);
 }

@@ -66,7 +66,7 @@ fn settings_change_as_the_file_would_say_it() {
     ] {
         let at = format!("at = \"5m\"; {operation}");
         let scenario_then = scenario(&with(&service(), &[&at]));
-        let expected = scenario(&service().replace(old, new)).balancer;
+        let expected = scenario(&service().replace(old, new)).balancer.clone();
         let [operation] = &scenario_then.operations[..] else { panic!("one operation") };
         assert_eq!(operation.at, SimTime::ZERO + SimDuration::from_secs(300));
         assert_ne!(expected, scenario_then.balancer);
@@ -85,7 +85,7 @@ fn what_a_call_leaves_out_stays() {
     assert_eq!(told(&scenario), [vec!["configure"], vec!["configure"], vec![]]);
     assert_eq!(
         scenario.operations[1].changes,
-        [Change::Configure(scenario.balancer)],
+        [Change::Configure(scenario.balancer.clone())],
         "the ratio is 0.5 again"
     );
 }
@@ -199,7 +199,7 @@ fn arms_and_flags_name_operations_by_number() {
     let text = format!("{text}[sweep]\n\"operations.0.at\" = [\"1m\", \"2m\"]\n");
     let experiment = super::parse_with(&text, &set(&[("operations.0.count", "3")])).unwrap();
     let operations: Vec<_> =
-        experiment.cells().iter().map(|cell| experiment.scenario(cell).operations).collect();
+        experiment.cells().iter().map(|cell| experiment.scenario(cell).operations.clone()).collect();
     let at = |minutes: u64| SimTime::ZERO + SimDuration::from_secs(60 * minutes);
     assert_eq!([operations[0][0].at, operations[1][0].at], [at(1), at(2)]);
     assert_eq!(operations[0][0].changes.len(), 3);

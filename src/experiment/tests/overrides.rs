@@ -1,5 +1,7 @@
 //! Overrides of the command line.
 
+use std::sync::Arc;
+
 use super::{SMALL, changed, parse, parse_with, refusal, set};
 use crate::experiment::{Experiment, Overrides};
 use crate::lb::zonal_affinity::ZonalAffinity;
@@ -11,7 +13,7 @@ fn overridden(assignments: &[(&str, &str)]) -> Experiment {
     parse_with(SMALL, &set(assignments)).unwrap()
 }
 
-fn first(experiment: &Experiment) -> Scenario {
+fn first(experiment: &Experiment) -> Arc<Scenario> {
     experiment.scenario(&experiment.cells()[0])
 }
 
@@ -88,7 +90,7 @@ fn the_command_line_loses_to_arms_and_wins_over_the_file() {
         ("server.workers", "3"),
         ("server.workers", "4"),
     ]);
-    let scenarios: Vec<Scenario> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
+    let scenarios: Vec<_> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
     assert_eq!(scenarios[0].balancer.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
     assert_eq!(scenarios[4].balancer.policy.get().zonal_affinity(), ZonalAffinity::StayWithinZone);
     assert_eq!(scenarios[0].clients.iter().next().unwrap().addresses.get(), 100);

@@ -45,7 +45,7 @@ fn a_target_pool_and_its_backup() {
         ],
         "one level only: the backup's backup is no backend"
     );
-    let settings = scenario.balancer;
+    let settings = &scenario.balancer;
     let failover_ratio = Some(Ratio::new(0.5).unwrap());
     assert_eq!(settings.policy, AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio }));
     assert_eq!(settings.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
@@ -69,7 +69,7 @@ fn tpf_1_a_backup_needs_a_pool_and_a_ratio() {
         let failovers =
             scenario.backends.iter().filter(|spec| spec.role == Role::Failover && spec.configured);
         let count = failovers.count();
-        (scenario.balancer.policy, count)
+        (scenario.balancer.policy.clone(), count)
     };
     let with = |failover_ratio| AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio });
     assert_eq!(policy("failover_ratio = 0.5\n", ""), (with(None), 2), "the pool stands by in vain");
@@ -137,7 +137,7 @@ fn an_external_backend_service() {
         .replace("[health_check]", "[health_check]\ntype = \"HTTP2\"")
         .replace("kind = \"vpn\"", "kind = \"vpn\"\nfragmented = 0.25");
     let scenario = scenario(&text[..text.find("[[arms]]").unwrap()]);
-    let settings = scenario.balancer;
+    let settings = &scenario.balancer;
     let tracking =
         TrackingPolicy { mode: TrackingMode::PerSession, ..TrackingPolicy::new(Tracker::External) };
     assert_eq!((settings.tracking, settings.weighted), (tracking, true));
@@ -165,7 +165,7 @@ fn every_setting_of_an_internal_backend_service() {
     );
     let experiment = parse(&text).unwrap();
     let scenario = experiment.scenario(&experiment.cells()[0]);
-    let settings = scenario.balancer;
+    let settings = &scenario.balancer;
     assert_eq!(settings.session_affinity, SessionAffinity::ClientIpNoDestination);
     let tracking = TrackingPolicy {
         mode: TrackingMode::PerSession,

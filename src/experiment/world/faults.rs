@@ -10,8 +10,10 @@ use super::{before_the_end, not_forever, zone_id};
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::worlds::FaultWords;
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
+use crate::metrics::unit::Unit;
 use crate::random::Distribution;
 use crate::sim::scenario::{
     BackendFault, BackendSpec, Factor, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Timing,
@@ -162,6 +164,11 @@ impl Kind {
 }
 
 impl WrittenFault {
+    /// What it is called.
+    pub(super) fn words(&self) -> FaultWords {
+        FaultWords { kind: self.kind.name().to_owned(), target: self.target.words() }
+    }
+
     /// Checks that no key is there that means nothing to its kind.
     fn has_its_keys(&self, path: &KeyPath) -> Result<(), Problem> {
         let owned = [
@@ -316,6 +323,17 @@ impl Victims<'_> {
 }
 
 impl FaultTarget {
+    /// In words: `us-central1-a (50 %)`.
+    fn words(&self) -> String {
+        let lists = [
+            &self.backends.as_ref().map(|names| names.join(", ")),
+            &self.link.as_ref().map(|zones| zones.join("–")),
+        ];
+        let share = self.fraction.map(|fraction| format!("({})", Unit::Percent.text(fraction.value())));
+        let words = [&self.zone, &self.group].into_iter().chain(lists).chain([&share]);
+        words.flatten().map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
     /// The two zones between which a fault of `kind` is.
     fn link(&self, kind: Kind, victims: &Victims<'_>, path: KeyPath) -> Result<[ZoneId; 2], Problem> {
         let others = [

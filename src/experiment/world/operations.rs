@@ -50,6 +50,28 @@ pub(super) fn operations(root: Node<'_>) -> Result<Vec<WrittenOperation<'_>>, Pr
     operations.collect()
 }
 
+/// What `operations` do, in the order of time; at equal times in the order of the file.
+pub(super) fn words(operations: &[WrittenOperation<'_>]) -> Vec<String> {
+    in_time(operations).into_iter().map(WrittenOperation::words).collect()
+}
+
+fn in_time<'a, 'b>(operations: &'b [WrittenOperation<'a>]) -> Vec<&'b WrittenOperation<'a>> {
+    let mut in_time: Vec<&WrittenOperation<'_>> = operations.iter().collect();
+    in_time.sort_by_key(|operation| operation.at);
+    in_time
+}
+
+impl WrittenOperation<'_> {
+    /// What it does, with its keys: `drain zone = "us-central1-a"`.
+    fn words(&self) -> String {
+        let verb = self.node.get("do").map(Node::to_value);
+        let verb = verb.as_ref().and_then(|verb| verb.as_str()).unwrap_or_default().to_owned();
+        let keys = self.node.entries().filter(|(key, _)| !COMMON.contains(key));
+        let keys: Vec<String> = keys.map(|(key, value)| format!("{key} = {}", value.to_value())).collect();
+        if keys.is_empty() { verb } else { format!("{verb} {}", keys.join(", ")) }
+    }
+}
+
 /// Counts the instances that operations add to the groups of `plans`.
 pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan<'_>]) {
     for operation in operations {
@@ -79,10 +101,8 @@ impl History {
     ) -> Result<Self, Problem> {
         let times = operations.iter().map(|operation| before_the_end(operation.at, timing, &operation.path));
         times.collect::<Result<Vec<_>, _>>()?;
-        let mut in_time: Vec<&WrittenOperation<'_>> = operations.iter().collect();
-        in_time.sort_by_key(|operation| operation.at);
         let mut existing = vec![(SimTime::ZERO, operator.plane.backends())];
-        let done = in_time.into_iter().map(|operation| {
+        let done = in_time(operations).into_iter().map(|operation| {
             let WrittenOperation { at, verb, node, path } = operation;
             let has = |key: &str| node.get(key).is_some();
             let changes =
