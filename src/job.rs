@@ -15,8 +15,8 @@
 //! }
 //!
 //! let source = Source { name: "quickstart".to_owned(), text: QUICKSTART.to_owned() };
-//! let set = [("simulation.duration".to_owned(), "5s".to_owned())].into();
-//! let experiment = Experiment::parse(source, &Overrides { set, replications: Some(1), ..Overrides::default() })?;
+//! let set = [("simulation.duration", "5s"), ("faults.0.at", "61s")].map(|(path, value)| (path.to_owned(), value.to_owned()));
+//! let experiment = Experiment::parse(source, &Overrides { set: set.into(), replications: Some(1), ..Overrides::default() })?;
 //! let out = tempfile::tempdir()?;
 //! let mut counter = Counter(0);
 //! let ended = job::run(&experiment, &Folder::new(out.path()), &mut counter)?;
