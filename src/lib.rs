@@ -29,6 +29,40 @@
 //! | [`figures`] | figures, charts, the page |
 //! | [`cli`] | the command line |
 //!
+//! # A world in a program
+//!
+//! Whoever embeds the model needs no file: [`sim::scenario::Scenario::builder`] puts a world together, and [`job::run`]
+//! runs a whole experiment into a folder.
+//!
+//! ```
+//! use zonesim::lb::{Settings, policy::{TrafficOrigin, any::AnyPolicy, backend_service::BackendServicePolicy}};
+//! use zonesim::lb::{ratio::Ratio, zonal_affinity::ZonalAffinity};
+//! use zonesim::metrics::{MeasuredRun, Metric};
+//! use zonesim::sim::{Simulation, builder::GroupMember, scenario::{Group, Scenario}};
+//! use zonesim::workload::{ArrivalSpec, Rate};
+//! use zonesim::{ids::{Id, ZoneId}, random::RunSeed, time::SimDuration};
+//!
+//! let mut region = Scenario::builder(["us-central1-a", "us-central1-b"]);
+//! let [a, b] = [0, 1].map(ZoneId::from_index);
+//! region.group(Group::named("web"), [a, a, a, b].map(GroupMember::in_zone));
+//! for (name, zone) in [("users-a", a), ("users-b", b)] {
+//!     let arrivals = ArrivalSpec::Poisson { rate: Rate::try_from(40.0)? };
+//!     region.clients(name, (TrafficOrigin::Zone(zone), ""), arrivals).retries = 1;
+//! }
+//! region.timing.duration = SimDuration::from_secs(300);
+//! let mut cross_zone_share = |zonal_affinity| {
+//!     let policy = BackendServicePolicy { zonal_affinity, ..BackendServicePolicy::default() };
+//!     region.balancer = Settings { policy: AnyPolicy::BackendService(policy), ..Settings::default() };
+//!     let scenario = region.clone().build()?;
+//!     let outcome = Simulation::new(&scenario, RunSeed::new(42, 0)).run()?;
+//!     let run = MeasuredRun { scenario: &scenario, outcome: &outcome, latency: &outcome.latency_overall() };
+//!     Ok::<_, Box<dyn std::error::Error>>(Metric::named("cross_zone_connection_ratio").value(&run))
+//! };
+//! assert!(cross_zone_share(ZonalAffinity::Disabled)? > Some(0.4), "a quarter of a's connections, three of b's");
+//! assert_eq!(cross_zone_share(ZonalAffinity::SpillCrossZone(Ratio::new(0.5)?))?, Some(0.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Invariants
 //!
 //! A test of the source (`src/tests/tidy.rs`) keeps these; most of them are absences.

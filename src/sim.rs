@@ -4,6 +4,7 @@
 //! thread.
 
 mod autoscaler;
+pub mod builder;
 mod calendar;
 mod clients;
 mod connection;

@@ -97,6 +97,14 @@ pub struct Timing {
     pub sample_interval: SimDuration,
 }
 
+/// Two minutes, then half an hour in samples of 10 s.
+impl Default for Timing {
+    fn default() -> Self {
+        let [warmup, duration, sample_interval] = [120, 1800, 10].map(SimDuration::from_secs);
+        Self { warmup, duration, sample_interval }
+    }
+}
+
 impl Timing {
     /// The first moment of the measured window.
     pub fn window_start(&self) -> SimTime {
@@ -190,6 +198,14 @@ pub struct Group {
     pub weight: WeightState,
     /// How its size follows its load, if it does.
     pub autoscaling: Option<AutoscalingPolicy>,
+}
+
+impl Group {
+    /// A group of servers that a file says nothing of.
+    pub fn named(name: &str) -> Self {
+        let (server, weight) = (Server::default(), WeightState::default());
+        Self { name: name.to_owned(), server, weight, autoscaling: None }
+    }
 }
 
 /// How the size of a group follows the mean utilization of its members, as `autoscalingPolicy` of the Compute API says it.

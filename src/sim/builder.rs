@@ -1,0 +1,284 @@
+//! Putting a world together: what must hold between its parts is kept here, whoever describes them.
+//!
+//! - The zones are the first places, in their order; places outside the region follow.
+//! - Backends are in configuration order: group by group, each in the order of its members, called after it.
+//! - A client group stands where its packets come from, and so do its round trips.
+
+use std::num::{NonZeroU16, NonZeroU32};
+
+use serde::{Deserialize, Serialize};
+
+use super::scenario::{BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing};
+use crate::compute::ProbeTiming;
+use crate::ids::{BackendId, ClientId, GroupId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
+use crate::lb::Settings;
+use crate::lb::backend::Role;
+use crate::lb::health::HealthChecking;
+use crate::lb::packet::Protocol;
+use crate::lb::policy::TrafficOrigin;
+use crate::lb::ratio::Ratio;
+use crate::random::Distribution;
+use crate::time::SimDuration;
+use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
+
+/// A world that is being put together; [`Scenario::builder`] begins one.
+#[derive(Clone, Debug)]
+pub struct ScenarioBuilder {
+    /// When it is measured.
+    pub timing: Timing,
+    /// Round-trip times.
+    pub round_trips: RoundTrips,
+    /// What traffic costs.
+    pub prices: Prices,
+    /// How the load balancer is configured.
+    pub balancer: Settings,
+    /// How the load balancer learns of health.
+    pub health_check: HealthChecking,
+    /// What happens to backends.
+    pub faults: Vec<Fault>,
+    /// What an operator does.
+    pub operations: Vec<Operation>,
+    zones: IdVec<ZoneId, String>,
+    /// With what comes from there.
+    places: IdVec<PlaceId, (Place, TrafficOrigin)>,
+    groups: IdVec<GroupId, Group>,
+    backends: IdVec<BackendId, BackendSpec>,
+    clients: IdVec<ClientId, ClientGroup>,
+}
+
+/// One member of a group, as its load balancer sees it at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupMember {
+    /// The zone it runs in.
+    pub zone: ZoneId,
+    /// Primary or failover, or of the target pool or its backup pool.
+    pub role: Role,
+    /// Whether it is configured from the beginning.
+    pub configured: bool,
+    /// Whether a health check judges it (TPA-4).
+    pub checked: bool,
+}
+
+impl GroupMember {
+    /// A primary backend in `zone`, there from the beginning and checked.
+    pub fn in_zone(zone: ZoneId) -> Self {
+        Self { zone, role: Role::Primary, configured: true, checked: true }
+    }
+}
+
+/// Why parts make no world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// Nothing can be measured.
+    #[error("a measured window and its samples take longer than 0s")]
+    NoTime,
+    /// Nobody opens a connection.
+    #[error("a world has 1 to {MAX_CLIENT_GROUPS} client groups, not {0}")]
+    ClientGroups(usize),
+    /// Clients that are backends have one address each.
+    #[error("a client group has {addresses} addresses for the {backends} backends that it is")]
+    Addresses {
+        /// Its addresses.
+        addresses: u32,
+        /// The backends.
+        backends: usize,
+    },
+}
+
+/// Round-trip times between places, with the ends of links named by `End`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoundTrips<End = ZoneId> {
+    /// Within a zone. Default: lognormal with median 70 µs, sigma 0.4.
+    pub same_zone_rtt: Distribution<SimDuration>,
+    /// From zone to zone. Default: lognormal with median 190 µs, sigma 0.35.
+    pub cross_zone_rtt: Distribution<SimDuration>,
+    /// From another region. Default: 30 ms.
+    pub other_region_rtt: Distribution<SimDuration>,
+    /// Through a VPN tunnel or an Interconnect attachment. Default: 12 ms.
+    pub hybrid_rtt: Distribution<SimDuration>,
+    /// From the internet. Default: 30 ms.
+    pub internet_rtt: Distribution<SimDuration>,
+    /// Pairs of zones with round-trip times of their own. Default: none.
+    #[serde(skip_serializing)]
+    pub links: Vec<ZoneLink<End>>,
+}
+
+/// A pair of zones, both ways.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneLink<End = ZoneId> {
+    /// The two zones.
+    pub between: [End; 2],
+    /// Their round-trip time.
+    pub rtt: Distribution<SimDuration>,
+}
+
+impl<End> Default for RoundTrips<End> {
+    fn default() -> Self {
+        let lognormal = |micros: u64, sigma| {
+            let median = SimDuration::from_nanos(micros * 1000);
+            Distribution::lognormal(median, sigma).expect("a positive median")
+        };
+        Self {
+            same_zone_rtt: lognormal(70, 0.4),
+            cross_zone_rtt: lognormal(190, 0.35),
+            other_region_rtt: Distribution::constant(SimDuration::from_millis(30)),
+            hybrid_rtt: Distribution::constant(SimDuration::from_millis(12)),
+            internet_rtt: Distribution::constant(SimDuration::from_millis(30)),
+            links: Vec::new(),
+        }
+    }
+}
+
+impl RoundTrips {
+    /// From where `origin` says to `zone`.
+    fn between(&self, origin: TrafficOrigin, zone: ZoneId) -> &Distribution<SimDuration> {
+        match origin {
+            TrafficOrigin::Zone(from) => {
+                let joins = |link: &&ZoneLink| [[from, zone], [zone, from]].contains(&link.between);
+                let usual = if from == zone { &self.same_zone_rtt } else { &self.cross_zone_rtt };
+                self.links.iter().find(joins).map_or(usual, |link| &link.rtt)
+            }
+            TrafficOrigin::Hybrid => &self.hybrid_rtt,
+            TrafficOrigin::Internet => &self.internet_rtt,
+            // A consumer of a published service is in the same region, in a zone that nobody knows.
+            TrafficOrigin::PrivateServiceConnect => &self.cross_zone_rtt,
+            TrafficOrigin::OtherRegion => &self.other_region_rtt,
+        }
+    }
+}
+
+impl ClientGroup {
+    /// From the first SYN to giving up, where nobody says it.
+    pub const CONNECT_TIMEOUT: SimDuration = SimDuration::from_secs(10);
+    /// From a request to giving up, where nobody says it.
+    pub const REQUEST_TIMEOUT: SimDuration = SimDuration::from_secs(30);
+    /// Distinct addresses, where nobody says it.
+    pub const ADDRESSES: NonZeroU32 = NonZeroU32::new(200).expect("above 0");
+}
+
+impl Scenario {
+    /// Begins a world in a region of these zones: with an internal load balancer by backend service, as the Compute API
+    /// creates it if nothing is said, and half an hour that is measured after two minutes.
+    pub fn builder<Name: Into<String>>(zones: impl IntoIterator<Item = Name>) -> ScenarioBuilder {
+        let zones: IdVec<ZoneId, String> = zones.into_iter().map(Name::into).collect();
+        let place = |(id, name): (_, &String)| {
+            (Place { name: name.clone(), zone: Some(id) }, TrafficOrigin::Zone(id))
+        };
+        ScenarioBuilder {
+            timing: Timing::default(),
+            round_trips: RoundTrips::default(),
+            prices: Prices::default(),
+            balancer: Settings::default(),
+            health_check: ProbeTiming::default().checking().expect("the API accepts its own defaults"),
+            faults: Vec::new(),
+            operations: Vec::new(),
+            places: zones.pairs().map(place).collect(),
+            zones,
+            groups: IdVec::default(),
+            backends: IdVec::default(),
+            clients: IdVec::default(),
+        }
+    }
+}
+
+impl ScenarioBuilder {
+    /// The zones of the region, by name.
+    pub fn zones(&self) -> &IdVec<ZoneId, String> {
+        &self.zones
+    }
+
+    /// The backends so far.
+    pub fn backends(&self) -> &IdVec<BackendId, BackendSpec> {
+        &self.backends
+    }
+
+    /// Adds a group of backends with all members that it may ever have; they are called after it: `web-1`, `web-2`, …
+    pub fn group(&mut self, group: Group, members: impl IntoIterator<Item = GroupMember>) -> GroupId {
+        let id = self.groups.push(group);
+        for (member, number) in members.into_iter().zip(1_u64..) {
+            let GroupMember { zone, role, configured, checked } = member;
+            let name = format!("{}-{number}", self.groups[id].name);
+            self.backends.push(BackendSpec { name, group: id, zone, role, configured, checked });
+        }
+        id
+    }
+
+    /// Adds the client group `name`, whose packets come from `origin`, with what clients have if nobody says it: TCP, 200
+    /// addresses, no retries. `outside` is what results call the place, where that is no zone.
+    pub fn clients(
+        &mut self,
+        name: &str,
+        (origin, outside): (TrafficOrigin, &str),
+        arrivals: ArrivalSpec,
+    ) -> &mut ClientGroup {
+        let place = self.place(origin, outside);
+        let id = self.clients.push(ClientGroup {
+            name: name.to_owned(),
+            place,
+            origin,
+            protocol: Protocol::Tcp,
+            fragmented: Ratio::default(),
+            destinations: NonZeroU16::MIN,
+            addresses: ClientGroup::ADDRESSES,
+            own_backends: Vec::new(),
+            arrivals,
+            connection: ConnectionProfile::default(),
+            connect_timeout: ClientGroup::CONNECT_TIMEOUT,
+            request_timeout: ClientGroup::REQUEST_TIMEOUT,
+            retries: 0,
+            retry_backoff: Backoff::default(),
+            max_age: None,
+        });
+        &mut self.clients[id]
+    }
+
+    fn place(&mut self, origin: TrafficOrigin, outside: &str) -> PlaceId {
+        if let TrafficOrigin::Zone(zone) = origin {
+            return PlaceId::from_index(zone.index());
+        }
+        let known = self.places.pairs().find(|(_, (place, _))| place.name == outside);
+        match known.map(|(id, _)| id) {
+            Some(id) => id,
+            None => self.places.push((Place { name: outside.to_owned(), zone: None }, origin)),
+        }
+    }
+
+    /// The world.
+    ///
+    /// # Errors
+    /// If nothing can be measured in it.
+    pub fn build(mut self) -> Result<Scenario, ScenarioError> {
+        if self.timing.duration.is_zero() || self.timing.sample_interval.is_zero() {
+            return Err(ScenarioError::NoTime);
+        }
+        if !(1..=MAX_CLIENT_GROUPS).contains(&self.clients.len()) {
+            return Err(ScenarioError::ClientGroups(self.clients.len()));
+        }
+        for group in &self.clients {
+            let (addresses, backends) = (group.addresses.get(), group.own_backends.len());
+            if backends > 0 && backends != addresses as usize {
+                return Err(ScenarioError::Addresses { addresses, backends });
+            }
+        }
+        self.operations.sort_by_key(|operation| operation.at);
+        let row = |(_, origin): &(Place, TrafficOrigin)| {
+            self.zones.ids().map(|zone| self.round_trips.between(*origin, zone).clone()).collect()
+        };
+        Ok(Scenario {
+            timing: self.timing,
+            round_trips: self.places.iter().map(row).collect(),
+            places: self.places.into_iter().map(|(place, _)| place).collect(),
+            zones: self.zones,
+            prices: self.prices,
+            balancer: self.balancer,
+            health_check: self.health_check,
+            groups: self.groups,
+            backends: self.backends,
+            clients: self.clients,
+            faults: self.faults,
+            operations: self.operations,
+        })
+    }
+}
