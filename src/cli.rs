@@ -214,7 +214,7 @@ pub fn main() -> ExitCode {
 
 /// Whether what was asked for is wrong, and not what became of it.
 fn is_usage(error: &anyhow::Error) -> bool {
-    error.is::<ExperimentError>()
+    error.chain().any(|cause| cause.is::<ExperimentError>())
         || error.is::<UsageError>()
         || error.is::<QuestionError>()
         || matches!(error.downcast_ref(), Some(JobError::Unfit(_) | JobError::Taken(_)))

@@ -57,11 +57,14 @@ use std::sync::Arc;
 
 use toml_edit::{DocumentMut, Table, value};
 
+use serde::{Deserialize, Serialize};
+
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
 use assignment::Assignment;
 pub use axis::{AxisValue, grid};
+pub use charts::{ChartRequest, chart_lines};
 use draft::Draft;
 pub use error::ExperimentError;
 use error::Whereabouts;
@@ -110,7 +113,7 @@ pub struct SearchAxis {
 }
 
 /// A quantity that varies from cell to cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
     /// The name of its column in results: the shortest tail of the path that nothing else is called.
     pub column: String,
@@ -267,6 +270,11 @@ impl Experiment {
     /// What the results are judged by.
     pub fn thresholds(&self) -> &[Threshold] {
         &self.plan.thresholds
+    }
+
+    /// The charts that it asks for beside the usual ones.
+    pub fn charts(&self) -> &[ChartRequest] {
+        &self.plan.charts
     }
 
     /// The text of the file with the overrides of the command line, comments kept. It is the same experiment.

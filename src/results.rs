@@ -3,12 +3,12 @@
 //! Columns are found by name, so that columns may be added and reordered. A file that is missing, cut short or
 //! holds something else than it should is an error that says where.
 
+pub mod description;
 pub mod error;
 mod number;
 pub mod observed;
 pub mod policies;
 pub mod record;
-pub mod setup;
 pub mod steadiness;
 pub mod table;
 pub mod tables;
@@ -17,15 +17,15 @@ pub mod tables;
 pub(crate) mod sample;
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::experiment::{Experiment, Overrides};
 use crate::metrics::tables::{
     BackendRow, DecisionRow, LatencyRow, ReadFields, SummaryRow, TimelineRow, TrafficRow,
 };
-use crate::results::policies::Cliffs;
-use error::ResultsError;
-use setup::Setup;
+use description::Description;
+use error::{ResultsError, WriteError};
 use table::{CsvRow, CsvTable, rows, rows_if_there};
 
 /// The name of a job's journal in its results folder.
@@ -52,14 +52,12 @@ pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
 /// A results folder in memory.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What its `experiment.toml` says about the rows.
-    pub setup: Setup,
+    /// What the rows are about.
+    pub description: Description,
     /// Its `manifest.json`, if there is one.
     pub manifest: Option<serde_json::Value>,
     /// The columns that tell the cells of an arm apart.
     pub axes: Vec<String>,
-    /// Where policies change along the spillover ratio, if that is an axis and the folder's experiment can be read.
-    pub cliffs: Option<Cliffs>,
     /// The arms in file order.
     pub arms: Vec<String>,
     /// The cells in file order.
@@ -112,7 +110,6 @@ impl Results {
         let scalars = Self::read_scalars(dir)?;
         let summary = rows::<SummaryRow>(dir)?;
         Ok(Self {
-            cliffs: cliffs(&dir.join("experiment.toml"), &scalars),
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
             backends: rows_if_there(dir)?,
             decisions: rows_if_there(dir)?,
@@ -131,11 +128,15 @@ impl Results {
             run(row, &metrics)
         })?;
         let Groups { arms, cells, .. } = groups;
+        let mut description = Description::read(dir)?;
+        let columns = description.axes.iter().map(|axis| &axis.column);
+        if !columns.eq(&axes) || description.cells != cells.len() {
+            description.policies = None;
+        }
         Ok(Self {
-            setup: Setup::read(&dir.join("experiment.toml"))?,
+            description,
             manifest: manifest(dir.join("manifest.json"))?,
             axes,
-            cliffs: None,
             arms,
             cells,
             metrics,
@@ -155,15 +156,23 @@ impl Results {
     }
 }
 
-/// What the experiment in `file` says of policies along the ratio; nothing where it is not that of `results`.
-fn cliffs(file: &Path, results: &Results) -> Option<Cliffs> {
-    if !results.axes.iter().any(|axis| axis.ends_with("spillover_ratio")) {
-        return None;
+/// The text of the file `path`, or nothing if there is no such file.
+pub(crate) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ResultsError::Open { path: path.to_owned(), source }),
     }
-    let experiment = Experiment::read(file, &Overrides::default()).ok()?;
-    let columns = experiment.axes().iter().map(|axis| &axis.column);
-    let same = columns.eq(&results.axes) && experiment.cells().len() == results.cells.len();
-    if same { Cliffs::of(&experiment) } else { None }
+}
+
+/// Writes the file `name` of `folder`; it is on the disk then.
+pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
+    let path = folder.join(name);
+    let written = File::create(&path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|source| WriteError { path, source })
 }
 
 /// The columns between `arm` and `replication`.
@@ -213,7 +222,7 @@ fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
 }
 
 fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {
-    let Some(text) = setup::text_if_there(&path)? else { return Ok(None) };
+    let Some(text) = text_if_there(&path)? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|source| ResultsError::Json { path, source })
 }
 
@@ -221,7 +230,6 @@ fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {
 mod tests {
     use super::sample::SampleFolder;
     use super::*;
-    use std::fs;
 
     #[test]
     fn a_folder_gives_its_arms_axes_and_cells_in_file_order() {
@@ -233,7 +241,7 @@ mod tests {
         assert_eq!(results.cells[2].values, ["0.0"]);
         assert!(results.cells.iter().all(|cell| cell.replications == 5));
         assert_eq!(results.runs.len(), 13 * 5);
-        assert_eq!(results.setup.region.zones.len(), 3);
+        assert_eq!(results.description.zones.len(), 3);
         assert!(results.manifest.is_some());
         let summary = results.summary(0, "failure_ratio").unwrap();
         assert_eq!((summary.n, summary.confidence), (Some(5.0), Some(0.95)));
@@ -273,8 +281,9 @@ mod tests {
             "{error}"
         );
         let error = error_after("experiment.toml", |text| text.replacen("\"10m\"", "\"10\"", 1));
-        assert!(error.contains("experiment.toml") && error.contains("has no unit"), "{error}");
-        assert!(error.contains("line "), "{error}");
+        assert!(error.contains("experiment.toml can't be read"), "{error}");
+        let error = error_after("resolved.json", |text| text.replacen("\"zones\"", "\"regions\"", 1));
+        assert!(error.contains("can't read") && error.contains("resolved.json"), "{error}");
     }
 
     #[test]
@@ -290,12 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn setup_and_manifest_may_be_missing() {
+    fn description_and_manifest_may_be_missing() {
         let folder = SampleFolder::default().write();
-        fs::remove_file(folder.path().join("experiment.toml")).unwrap();
-        fs::remove_file(folder.path().join("manifest.json")).unwrap();
+        for file in ["experiment.toml", "resolved.json", "manifest.json"] {
+            fs::remove_file(folder.path().join(file)).unwrap();
+        }
         let results = Results::read(folder.path()).unwrap();
-        assert_eq!(results.setup, Setup::default());
+        assert!(results.description.name.is_empty() && results.description.policies.is_none());
         assert_eq!(results.manifest, None);
     }
 }

@@ -27,7 +27,7 @@ pub struct JudgedThreshold {
 /// The thresholds of the folder that `results` were read from, each with each cell that it judges, in file order.
 pub fn judged(results: &Results) -> Vec<JudgedThreshold> {
     let mut all = Vec::new();
-    for threshold in &results.setup.thresholds {
+    for threshold in &results.description.thresholds {
         let judges = |cell: &&Cell| {
             threshold.arm.as_ref().is_none_or(|arm| results.arms.get(cell.arm).is_some_and(|own| own == arm))
         };

@@ -68,7 +68,7 @@ struct Answer {
 impl Answer {
     fn new(observed: &Observed, comparison: &Comparison) -> Self {
         Self {
-            experiment: observed.results().setup.name.clone(),
+            experiment: observed.results().description.name.clone(),
             baseline: baseline_text(observed, comparison),
             confidence: 1.0 - FAMILY_ERROR,
             correction: "holm",

@@ -50,7 +50,7 @@ impl Console {
 
     /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
-        match error.downcast_ref::<ExperimentError>() {
+        match error.chain().find_map(|cause| cause.downcast_ref::<ExperimentError>()) {
             Some(error) => say(&error.render(self.color)),
             None => self.warn(&format!("{error:#}")),
         }

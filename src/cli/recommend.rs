@@ -4,7 +4,7 @@ mod text;
 
 pub(super) use text::check_text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
@@ -14,9 +14,8 @@ use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
 use crate::answers::compare::FAMILY_ERROR;
 use crate::answers::recommend::{Constraint, RecommendRequest, Section, recommend as recommend_all};
-use crate::experiment::{Experiment, Overrides};
 use crate::results::observed::Observed;
-use crate::results::policies::{SamePolicy, same_policies};
+use crate::results::policies::SamePolicy;
 use crate::results::record::Record;
 
 #[derive(Debug, Args)]
@@ -46,26 +45,19 @@ pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Resu
         RecommendRequest { objective: args.objective.clone(), maximize: args.maximize, constraints };
     let observed = Observed::read(&args.folder)?;
     let sections = recommend_all(&observed, &request)?;
-    let same = swept_in_vain(&args.folder, &observed);
-    if same.is_none() {
+    let policies = observed.results().description.policies.as_ref();
+    if policies.is_none() {
         console.note("note: without a readable experiment.toml, equal policies can't be told by the rules");
     }
-    let same = same.unwrap_or_default();
+    let same = policies.map_or(&[][..], |policies| &policies.same);
     console.data(&match args.format {
-        TextFormat::Text => text::render(&observed, &request, &sections, &same),
+        TextFormat::Text => text::render(&observed, &request, &sections, same),
         TextFormat::Json => {
-            serde_json::to_string_pretty(&Answer::new(&observed, &request, &sections, &same))? + "\n"
+            serde_json::to_string_pretty(&Answer::new(&observed, &request, &sections, same))? + "\n"
         }
     })?;
     let all = sections.iter().all(|section| section.recommended.is_some());
     Ok(if all { Status::Done } else { Status::ThresholdMissed })
-}
-
-/// Groups of the folder's cells that are the same policy by the rules; nothing if its experiment can't be read.
-fn swept_in_vain(folder: &Path, observed: &Observed) -> Option<Vec<SamePolicy>> {
-    let experiment = Experiment::read(&folder.join("experiment.toml"), &Overrides::default()).ok()?;
-    let known = experiment.cells().len() == observed.cells().len();
-    known.then(|| same_policies(&experiment))
 }
 
 /// The answer as JSON.
@@ -128,7 +120,7 @@ impl Answer {
             record
         };
         Self {
-            experiment: observed.results().setup.name.clone(),
+            experiment: observed.results().description.name.clone(),
             objective: request.objective.clone(),
             direction: if request.maximize { "maximize" } else { "minimize" },
             constraints: request.constraints.iter().map(constraint).collect(),

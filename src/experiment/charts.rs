@@ -1,11 +1,14 @@
 //! `[[charts]]`: charts that the experiment asks for beside the usual ones.
 //!
-//! Nothing of a run depends on them. They are drawn from the results folder, which keeps the file, so that here they are
-//! only checked.
+//! Nothing of a run depends on them. They are drawn from the results folder, so that here they are only checked.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use toml_edit::Document;
 
 use super::column::columns;
+use super::node::Node;
 use super::path::KeyPath;
 use super::plan::{Arm, ArmAxis};
 use super::problem::{Problem, distinct, quoted};
@@ -13,24 +16,35 @@ use super::{axis_paths, path::NamePath};
 use crate::metrics::{METRICS, Metric};
 
 /// `[[charts]]`
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenChart {
+pub struct ChartRequest {
     /// What is shown: a metric of `summary.csv`.
-    metric: String,
+    pub metric: String,
     /// What it is shown against: the column of an axis.
-    axis: String,
+    pub axis: String,
     /// The column of another axis, of which each value gets a panel. Default: every combination of the others.
-    facet: Option<String>,
+    pub facet: Option<String>,
     /// Only these arms. Default: all.
-    arms: Option<Vec<String>>,
-    /// Which axes have equal ratios equally long. Default: what suits the values.
-    log: Option<String>,
+    pub arms: Option<Vec<String>>,
+    /// Which axes have equal ratios equally long: `x`, `y` or `xy`. Default: what suits the values.
+    pub log: Option<String>,
     /// The title. Default: metric and axis in words.
-    #[serde(default, rename = "title")]
-    _title: Option<String>,
+    pub title: Option<String>,
     /// The name of its file, without an end. Default: `<metric>_vs_<axis>`.
-    file: Option<String>,
+    pub file: Option<String>,
+}
+
+/// The lines, from 1, of the keys of each chart that the experiment file `text` asks for.
+pub fn chart_lines(text: &str) -> Vec<BTreeMap<String, usize>> {
+    let Ok(document) = Document::parse(text) else { return Vec::new() };
+    let root = Node::Table(document.as_table());
+    let line = |index: usize, key: &str| {
+        let span = root.place(&KeyPath::to("charts").member(index).key(key), false)?;
+        Some((key.to_owned(), 1 + text[..span.start].matches('\n').count()))
+    };
+    let charts = root.get("charts").and_then(Node::members).unwrap_or_default().into_iter().enumerate();
+    charts.map(|(index, chart)| chart.entries().filter_map(|(key, _)| line(index, key)).collect()).collect()
 }
 
 /// What `log` may be: the logarithmic axes.
@@ -44,21 +58,21 @@ struct Axes<'a> {
 }
 
 /// Checks that `written` charts can be drawn of the cells of `arms`.
-pub(super) fn check(written: &[WrittenChart], arms: &[Arm]) -> Result<(), Problem> {
+pub(super) fn check(written: &[ChartRequest], arms: &[Arm]) -> Result<(), Problem> {
     let paths = axis_paths(arms);
     let axes = Axes { columns: columns(&paths), paths, arms };
     let place = |index| KeyPath::to("charts").member(index);
     for (index, chart) in written.iter().enumerate() {
         chart.check(&axes, place(index))?;
     }
-    let files: Vec<String> = written.iter().map(WrittenChart::file).collect();
+    let files: Vec<String> = written.iter().map(ChartRequest::file).collect();
     distinct(&files, |index| match written[index].file {
         Some(_) => place(index).key("file"),
         None => place(index),
     })
 }
 
-impl WrittenChart {
+impl ChartRequest {
     fn file(&self) -> String {
         let usual = || format!("{}_vs_{}", self.metric, self.axis).replace(|letter| !is_plain(letter), "_");
         self.file.clone().unwrap_or_else(usual)
@@ -130,5 +144,20 @@ impl<'a> Axes<'a> {
         };
         let axes = self.arms.iter().flat_map(|arm| &arm.axes);
         Ok(axes.filter(|axis| axis.path == self.paths[at]).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_charts_have_their_line() {
+        let tables = "name = \"n\"\n[[charts]]\nmetric = \"a\"\n[[charts]]\nmetric = \"b\"\naxis = \"x\"\n";
+        let lines = chart_lines(tables);
+        assert_eq!((lines[0]["metric"], lines[1]["metric"], lines[1]["axis"]), (3, 5, 6));
+        assert_eq!((lines.len(), lines[0].get("axis")), (2, None));
+        assert_eq!(chart_lines("charts = [{ metric = \"a\" }]")[0]["metric"], 1);
+        assert!(chart_lines("name = \"n\"").is_empty() && chart_lines("[[").is_empty());
     }
 }

@@ -7,7 +7,7 @@ use toml_edit::{Table, TableLike};
 use super::assignment::{Assignment, Origin};
 use super::axis::{AxisValue, axis_values};
 use super::bounded::Name;
-use super::charts::{self, WrittenChart};
+use super::charts::{self, ChartRequest};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::precision::{Precision, precision};
@@ -51,6 +51,7 @@ pub(super) struct Plan {
     /// At least one.
     pub arms: Vec<Arm>,
     pub thresholds: Vec<Threshold>,
+    pub charts: Vec<ChartRequest>,
 }
 
 /// One of the alternatives that an experiment compares.
@@ -101,7 +102,7 @@ struct Written {
     #[serde(default)]
     thresholds: Vec<WrittenThreshold>,
     #[serde(default)]
-    charts: Vec<WrittenChart>,
+    charts: Vec<ChartRequest>,
 }
 
 /// A name that a folder can have.
@@ -144,6 +145,7 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
         precision,
         finds_warmup,
         thresholds: thresholds(written.thresholds, &arms)?,
+        charts: written.charts,
         arms,
     };
     let cells = plan.arms.iter().fold(0, |cells, arm| arm.cells().saturating_add(cells));

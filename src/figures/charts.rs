@@ -33,8 +33,7 @@ use super::draw::Format;
 use super::error::FiguresError;
 use crate::results::error::{WriteError, write_whole};
 use crate::results::observed::{FolderError, QuestionError};
-use crate::results::setup;
-use crate::results::{CHARTS, Results};
+use crate::results::{CHARTS, Results, description};
 pub(super) use cells::spread;
 
 /// One kind of chart.
@@ -87,9 +86,8 @@ fn file_name(name: &str) -> String {
 /// Every figure that the results have something to show in, with the name of its file without the extension: the usual
 /// ones, then those that the experiment asks for. One of these takes the place of a usual one of the same name.
 pub fn figures(results: &Results) -> Vec<(String, Figure)> {
-    let asked = &results.setup.charts;
+    let asked = results.description.charts.iter().map(|chart| &chart.request);
     let requested = asked
-        .iter()
         .filter_map(|request| Some((requested::stem(request), requested::figure(results, request)?)))
         .collect::<Vec<_>>();
     let is_replaced = |stem: &String| requested.iter().any(|(other, _)| other == stem);
@@ -99,16 +97,16 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
     usual.into_iter().chain(requested).collect()
 }
 
-/// Checks that the charts that the experiment of the folder `dir` asks for can be drawn from its `results`: its file may
-/// have been edited since it was run.
+/// Checks that the charts that the experiment of the folder `dir` asks for can be drawn from its `results`: they may have been
+/// asked for since, of rows that are not all there.
 ///
 /// # Errors
 /// If one of them names what is not there.
 pub fn check_requests(dir: &Path, results: &Results) -> Result<(), QuestionError> {
-    let file = dir.join("experiment.toml");
-    for (index, request) in results.setup.charts.iter().enumerate() {
-        requested::check(results, request).map_err(|(key, QuestionError(problem))| {
-            let line = setup::line_of(&file, "charts", index, key).map(|line| format!(", line {line}"));
+    let file = dir.join(description::EXPERIMENT);
+    for (index, chart) in results.description.charts.iter().enumerate() {
+        requested::check(results, &chart.request).map_err(|(key, QuestionError(problem))| {
+            let line = chart.lines.get(key).map(|line| format!(", line {line}"));
             QuestionError(format!(
                 "{}{}: charts.{index}.{key}: {problem}",
                 file.display(),

@@ -92,10 +92,10 @@ fn paint(figure: &Figure, canvas: &Canvas<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::PerCell;
     use crate::figures::charts;
     use crate::figures::style::Color;
-    use crate::results::sample::SampleFolder;
-    use crate::results::setup::Setup;
+    use crate::results::sample::{SampleFolder, fault};
 
     /// The pixels of a PNG file and its size.
     fn decoded(bytes: &[u8]) -> (Vec<Color>, u32, u32) {
@@ -123,9 +123,9 @@ mod tests {
     #[test]
     fn a_fault_that_another_covers_is_seen() {
         let mut results = SampleFolder::one_cell().results();
-        let fault = |at, kind| format!("[[faults]]\nat = \"{at}m\"\nduration = \"6m\"\nkind = \"{kind}\"\n");
-        let text = fault(8, "silent") + &fault(8, "refuse") + &fault(20, "silent");
-        results.setup.faults = toml_edit::de::from_str::<Setup>(&text).unwrap().faults;
+        let fault = |at, kind| fault(kind, "", (at, Some(at + 360)));
+        let faults = vec![fault(480, "silent"), fault(480, "refuse"), fault(1200, "silent")];
+        results.description.faults = PerCell::uniform(faults);
         let figures = charts::figures(&results);
         let (_, figure) = figures.iter().find(|(stem, _)| stem == "timeline").unwrap();
         let spans: Vec<_> = figure.panels[0].marks.iter().filter_map(|mark| mark.as_span()).collect();

@@ -18,7 +18,7 @@ use crate::answers::compare::{CompareRequest, Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
 use crate::results::observed::{FolderError, Observed};
-use crate::results::{Results, missing_details, setup};
+use crate::results::{Results, description, missing_details, text_if_there};
 
 /// A page may load nothing at all: browsers hold it to that.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -55,7 +55,7 @@ impl Subject {
         let observed = Observed::read(dir)?;
         let read = || {
             let results = Results::read(dir)?;
-            Ok((results, setup::text_if_there(&dir.join("experiment.toml"))?))
+            Ok((results, text_if_there(&dir.join(description::EXPERIMENT))?))
         };
         let (results, experiment) = read().map_err(FolderError::Results)?;
         charts::check_requests(dir, &results)?;
@@ -63,7 +63,9 @@ impl Subject {
             .map(|name| format!("{name} is not there: what it shows is missing."))
             .collect();
         if experiment.is_none() {
-            gaps.push("experiment.toml is not there: question and setup are missing.".to_owned());
+            let unknown = results.description.name.is_empty();
+            let missing = if unknown { "question and setup are missing" } else { "it can't be shown" };
+            gaps.push(format!("experiment.toml is not there: {missing}."));
         }
         if results.manifest.is_none() {
             gaps.push(
@@ -81,7 +83,7 @@ impl Subject {
     }
 
     fn html(&self) -> String {
-        let name = escaped(match self.results.setup.name.as_str() {
+        let name = escaped(match self.results.description.name.as_str() {
             "" => "zonesim",
             name => name,
         });
@@ -92,7 +94,7 @@ impl Subject {
              <title>{name}: zonesim report</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>{name}</h1>\n",
             include_str!("page/style.css")
         );
-        let description = self.results.setup.description.trim();
+        let description = self.results.description.question.trim();
         if !description.is_empty() {
             page += &format!("<p class=\"question\">{}</p>\n", escaped(description));
         }
@@ -124,12 +126,10 @@ impl Subject {
         let entry = self.results.manifest.as_ref().and_then(|manifest| manifest.get("warmup"));
         match entry.and_then(|entry| WarmupEntry::deserialize(entry).ok()) {
             Some(found) => found.text(),
-            None => self
-                .results
-                .setup
-                .simulation
-                .warmup
-                .map_or("as the experiment says".to_owned(), |length| length.to_string()),
+            None => {
+                let length = self.results.description.warmup();
+                length.map_or("as the experiment says".to_owned(), |length| length.to_string())
+            }
         }
     }
 

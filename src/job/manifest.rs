@@ -2,8 +2,7 @@
 
 mod entries;
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
+use crate::results::write_file;
 pub use entries::{NotReached, PrecisionEntry, ShortWarmup, WarmupEntry};
 
 /// The manifest's name in a results folder.
@@ -145,16 +145,6 @@ fn cut(mut lines: Vec<String>) -> Vec<String> {
         lines.push(format!("… and {more} more cells; {} has all", NAME));
     }
     lines
-}
-
-/// Writes a text file into `folder`; it is on the disk then.
-pub(super) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
-    let path = folder.join(name);
-    let written = File::create(&path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.map_err(|source| WriteError { path, source })
 }
 
 #[cfg(test)]

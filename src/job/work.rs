@@ -9,12 +9,13 @@ use super::agenda::Agenda;
 use super::cost::longest_first;
 use super::error::JobError;
 use super::journal::Journal;
-use super::manifest::{EndedJob, Manifest, write_file};
+use super::manifest::{EndedJob, Manifest};
 use super::runner::{RunId, RunnerEvent, measured, run_growing};
 use super::shard::Shard;
 use super::watcher::{JobProgress, Watcher};
 use crate::experiment::Experiment;
 use crate::metrics::MeasuredRun;
+use crate::results::description::describe;
 use crate::results::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
 
@@ -40,7 +41,7 @@ impl<'a> Filling<'a> {
     /// Opens every file, so that a bad folder fails before anything is simulated.
     pub(super) fn begin(experiment: &'a Arc<Experiment>, folder: &'a Path) -> Result<Self, JobError> {
         let tables = Tables::create(folder, experiment)?;
-        write_file(folder, "experiment.toml", &experiment.document_in(folder))?;
+        describe(folder, experiment)?;
         Ok(Self { experiment, folder, tables })
     }
 

@@ -24,6 +24,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     written.map_err(|source| WriteError { path: path.to_owned(), source })
 }
 
+use crate::experiment::ExperimentError;
+
 /// Why a results folder can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
@@ -83,12 +85,23 @@ pub enum ResultsError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
-    /// `experiment.toml` is not the experiment file that it should be.
-    #[error("{}: {problem}", path.display())]
-    Toml {
+    /// `experiment.toml` has to be read, and is no experiment.
+    #[error("{} can't be read", path.display())]
+    Experiment {
         /// The file.
         path: PathBuf,
         /// What is wrong, and where.
-        problem: String,
+        source: ExperimentError,
+    },
+    /// `resolved.json` is written in another format, and there is no experiment file to make it anew from.
+    #[error(
+        "{}: written by zonesim {version} in another format than that of {}; put its experiment.toml back beside it, or run \
+         the experiment again", path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// The version that wrote it.
+        version: String,
     },
 }

@@ -97,7 +97,7 @@ impl Observed {
         let runs = results.runs.iter().enumerate();
         let mut zonal: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
         for row in &results.traffic {
-            if results.setup.region.zones.contains(&row.client_zone) {
+            if results.description.zones.contains(&row.client_zone) {
                 let (connections, bytes) = zonal.entry((row.cell, row.replication)).or_default();
                 *connections += row.connections.unwrap_or(0.0);
                 *bytes += row.request_bytes.unwrap_or(0.0) + row.response_bytes.unwrap_or(0.0);

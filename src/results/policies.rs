@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::experiment::{Cell, Experiment};
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Cell, Experiment, PerCell};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Member, Role};
 use crate::lb::change::Change;
@@ -15,6 +17,7 @@ use crate::lb::policy::backend_service::BackendServicePolicy;
 use crate::lb::policy::{PlacementOutcome, PolicyState, TrafficOrigin};
 use crate::lb::ratio::Ratio;
 use crate::lb::zonal_affinity::ZonalAffinity;
+use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
 
@@ -22,7 +25,7 @@ use crate::time::SimTime;
 const RATIO: &str = "backend_service.zonal_affinity.spillover_ratio";
 
 /// Cells that differ in nothing but a ratio, and that no state of health tells apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamePolicy {
     /// The numbers of the cells; at least two.
     pub cells: Vec<usize>,
@@ -30,64 +33,86 @@ pub struct SamePolicy {
     pub thresholds: Vec<(usize, usize)>,
 }
 
-/// A cell that spills: what it simulates but for its ratio, and its thresholds.
-struct Spilling {
-    scenario: Scenario,
-    same: SamePolicy,
+/// What the rules say of the policies of an experiment's cells.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Policies {
+    /// All groups of cells that are the same policy.
+    pub same: Vec<SamePolicy>,
+    /// Where policies change along the ratio; absent if that is no axis.
+    pub cliffs: Option<Cliffs>,
+}
+
+impl Policies {
+    /// The policies of the cells of `experiment`.
+    pub fn of(experiment: &Experiment) -> Self {
+        Self { same: same_policies(experiment), cliffs: Cliffs::of(experiment) }
+    }
 }
 
 /// All groups of cells of `experiment` that are the same policy.
-pub fn same_policies(experiment: &Experiment) -> Vec<SamePolicy> {
-    let mut found: Vec<Spilling> = Vec::new();
+fn same_policies(experiment: &Experiment) -> Vec<SamePolicy> {
+    let mut found: Vec<SamePolicy> = Vec::new();
+    // Worlds are many and large: one of a policy is put together anew where its hash has come before.
+    let mut alike: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for cell in experiment.cells() {
         let Some(spilling) = spilling(experiment, cell) else { continue };
-        let same = found.iter_mut().find(|other| {
-            other.same.thresholds == spilling.same.thresholds && other.scenario == spilling.scenario
-        });
+        let alike = alike.entry(hash_bytes(0, format!("{spilling:?}").as_bytes())).or_default();
+        let first = |index: usize| &experiment.cells()[found[index].cells[0]];
+        let same =
+            alike.iter().find(|index| self::spilling(experiment, first(**index)).as_ref() == Some(&spilling));
         match same {
-            Some(other) => other.same.cells.push(cell.index),
-            None => found.push(spilling),
+            Some(index) => found[*index].cells.push(cell.index),
+            None => {
+                alike.push(found.len());
+                found.push(SamePolicy { cells: vec![cell.index], thresholds: spilling.1 });
+            }
         }
     }
-    found.into_iter().map(|spilling| spilling.same).filter(|same| same.cells.len() > 1).collect()
+    found.retain(|same| same.cells.len() > 1);
+    found
 }
 
 /// Where the policies of cells change along their spillover ratio.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cliffs {
     /// The position of the ratio among the experiment's axes.
     pub axis: usize,
-    /// By the number of a cell that spills: every share k of n at which its policy would change if its ratio did. Between
-    /// two of them, the upper one included, all ratios are the same policy.
-    pub of_cells: BTreeMap<usize, Vec<(usize, usize)>>,
+    /// How many backends of one role a zone with clients may have, in cells that spill; none in others.
+    pub sizes: PerCell<Vec<usize>>,
 }
 
 impl Cliffs {
     /// Where the cells of `experiment` change along the ratio; nothing if it is no axis.
-    pub fn of(experiment: &Experiment) -> Option<Self> {
+    fn of(experiment: &Experiment) -> Option<Self> {
         let axis = experiment.axes().iter().position(|axis| axis.path == RATIO)?;
-        let swept = experiment.cells().iter().filter(|cell| cell.values[axis].is_some());
-        let of_cell = |cell: &Cell| {
+        let mut of_cells = PerCell::default();
+        for cell in experiment.cells() {
             let scenario = experiment.scenario(cell);
-            scenario.balancer.policy.get().zonal_affinity().spillover_ratio()?;
-            // All of n is the last policy: no ratio lies beyond it.
-            let shares = sizes(&scenario).into_iter().flat_map(|n| (1..n).map(move |k| (k, n)));
-            Some((cell.index, shares.collect()))
-        };
-        Some(Self { axis, of_cells: swept.filter_map(of_cell).collect() })
+            let spills = scenario.balancer.policy.get().zonal_affinity().spillover_ratio().is_some();
+            let is_swept = spills && cell.values[axis].is_some();
+            of_cells.put(cell.index, if is_swept { sizes(&scenario) } else { Vec::new() });
+        }
+        Some(Self { axis, sizes: of_cells })
+    }
+
+    /// Every share k of n at which the policy of cell number `cell` would change if its ratio did. Between two of them, the
+    /// upper one included, all ratios are the same policy.
+    pub fn shares(&self, cell: usize) -> impl Iterator<Item = (usize, usize)> {
+        // All of n is the last policy: no ratio lies beyond it.
+        self.sizes.get(cell).into_iter().flatten().flat_map(|n| (1..*n).map(move |k| (k, *n)))
     }
 }
 
-fn spilling(experiment: &Experiment, cell: &Cell) -> Option<Spilling> {
-    let mut scenario = (*experiment.scenario(cell)).clone();
+/// A cell that spills: what it simulates but for its ratio, and its thresholds.
+fn spilling(experiment: &Experiment, cell: &Cell) -> Option<(Scenario, Vec<(usize, usize)>)> {
+    let scenario = experiment.scenario(cell);
     let AnyPolicy::BackendService(policy) = scenario.balancer.policy else { return None };
     policy.zonal_affinity.spillover_ratio()?;
-    let mut thresholds: Vec<(usize, usize)> =
-        sizes(&scenario).into_iter().map(|size| (needed(&policy, size), size)).collect();
-    thresholds.sort_unstable_by_key(|(_, size)| *size);
+    let thresholds = sizes(&scenario).into_iter().map(|size| (needed(&policy, size), size)).collect();
+    let mut scenario = (*scenario).clone();
     let zonal_affinity = ZonalAffinity::SpillCrossZone(Ratio::ZERO);
     scenario.balancer.policy = AnyPolicy::BackendService(BackendServicePolicy { zonal_affinity, ..policy });
-    Some(Spilling { scenario, same: SamePolicy { cells: vec![cell.index], thresholds } })
+    Some((scenario, thresholds))
 }
 
 /// How many backends of one role a zone with clients may have, each number once. Operations that change backends, and
@@ -226,9 +251,9 @@ mod tests {
         let arms = format!("[[arms]]\nname = \"disabled\"\n{SPILL}");
         let cliffs = Cliffs::of(&experiment([4, 3], &arms)).unwrap();
         assert_eq!(cliffs.axis, 0);
-        assert_eq!(cliffs.of_cells.keys().copied().collect::<Vec<_>>(), (1..=21).collect::<Vec<_>>());
-        assert!(cliffs.of_cells.values().all(|shares| *shares == [(1, 4), (2, 4), (3, 4)]));
-        assert_eq!(Cliffs::of(&experiment([4, 4], "[sweep]\n\"server.workers\" = [1, 2]\n")), None);
+        assert_eq!(cliffs.shares(0).count(), 0, "an arm that does not spill has no thresholds");
+        assert!((1..=21).all(|cell| cliffs.shares(cell).eq([(1, 4), (2, 4), (3, 4)])));
+        assert!(Cliffs::of(&experiment([4, 4], "[sweep]\n\"server.workers\" = [1, 2]\n")).is_none());
     }
 
     #[test]

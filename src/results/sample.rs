@@ -10,6 +10,9 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::Results;
+use super::description::{Description, EXPERIMENT, FaultEntry, NAME, TimingEntry};
+use crate::experiment::{FaultWords, PerCell};
+use crate::time::SimDuration;
 
 /// What the folder is about.
 pub(crate) struct SampleFolder {
@@ -44,6 +47,9 @@ impl Default for SampleFolder {
     }
 }
 
+/// The experiment file, of which nobody reads more than that it is there.
+const EXPERIMENT_TEXT: &str = "name = \"spillover-sweep\"\n[simulation]\nduration = \"10m\"\n";
+
 const METRICS: [(&str, &str); 16] = [
     ("connections", "1"),
     ("failed_connections", "1"),
@@ -62,6 +68,25 @@ const METRICS: [(&str, &str); 16] = [
     ("zone_load_max_over_mean", "1"),
     ("peak_utilization", "ratio"),
 ];
+
+/// A fault of a kind on a target, from when to when, in seconds.
+pub(crate) fn fault(kind: &str, target: &str, (from, until): (u64, Option<u64>)) -> FaultEntry {
+    FaultEntry {
+        words: FaultWords { kind: kind.to_owned(), target: target.to_owned() },
+        at: Some(SimDuration::from_secs(from)),
+        until: until.map(SimDuration::from_secs),
+        ..FaultEntry::default()
+    }
+}
+
+/// Changes what the folder `dir` says of its rows.
+pub(crate) fn redescribe(dir: &Path, change: impl FnOnce(&mut Description)) {
+    let text = fs::read_to_string(dir.join(NAME)).unwrap();
+    let mut description: Description = serde_json::from_str(&text).unwrap();
+    change(&mut description);
+    let text = fs::read_to_string(dir.join(EXPERIMENT)).unwrap();
+    description.stamped(&text).write(dir).unwrap();
+}
 
 /// A cell: arm, axis values as they stand in the files, and how eagerly it spills, 0 to 1.
 struct SampleCell {
@@ -120,7 +145,8 @@ impl SampleFolder {
     pub(crate) fn write_to(&self, dir: &Path) {
         let put = |name: &str, text: String| fs::write(dir.join(name), text).unwrap();
         let cells = self.cells();
-        put("experiment.toml", self.experiment());
+        put(EXPERIMENT, EXPERIMENT_TEXT.to_owned());
+        self.description().stamped(EXPERIMENT_TEXT).write(dir).unwrap();
         put("manifest.json", "{\"version\": \"0.1.0\", \"seed\": 42}\n".to_owned());
         put("runs.csv", self.runs(&cells));
         put("summary.csv", self.summary(&cells));
@@ -181,17 +207,18 @@ impl SampleFolder {
         format!("us-central1-{}", char::from(b'a' + index as u8))
     }
 
-    fn experiment(&self) -> String {
-        let zones: Vec<_> = (0..self.zones).map(|zone| format!("{:?}", self.zone(zone))).collect();
-        format!(
-            "name = \"spillover-sweep\"\ndescription = \"How much stays?\"\n\
-             [simulation]\nwarmup = \"2m\"\nduration = \"30m\"\nsample_interval = \"10s\"\n\
-             [region]\nname = \"us-central1\"\nzones = [{}]\n\
-             [[faults]]\nat = \"10m\"\nduration = \"5m\"\nkind = \"silent\"\n\
-             target = {{ zone = \"us-central1-a\", fraction = 0.5 }}\n\
-             [[faults]]\nat = \"22m\"\nduration = \"2m\"\nkind = \"slow\"\ntarget = {{ group = \"ig-b\" }}\n",
-            zones.join(", ")
-        )
+    /// What the job would have said of it.
+    fn description(&self) -> Description {
+        let [warmup, duration, sample_interval] = [120, 1800, 10].map(SimDuration::from_secs);
+        let half = fault("silent", "us-central1-a (50 %)", (600, Some(900)));
+        Description {
+            name: "spillover-sweep".to_owned(),
+            question: "How much stays?".to_owned(),
+            zones: (0..self.zones).map(|zone| self.zone(zone)).collect(),
+            timing: PerCell::uniform(TimingEntry { warmup: Some(warmup), duration, sample_interval }),
+            faults: PerCell::uniform(vec![half, fault("slow", "ig-b", (1320, Some(1440)))]),
+            ..Description::default()
+        }
     }
 
     fn metric(&self, cell: &SampleCell, name: &str, replication: usize) -> Option<f64> {

@@ -19,7 +19,7 @@ pub(super) fn render(observed: &Observed, comparison: &Comparison) -> String {
     let replications = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     let mut text = format!(
         "{}: {} cells against {}, paired by replication; {replications} replications each\n\n",
-        observed.results().setup.name,
+        observed.results().description.name,
         observed.cells().len(),
         baseline_text(observed, comparison),
     );

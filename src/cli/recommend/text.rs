@@ -15,7 +15,7 @@ pub(super) fn render(
     sections: &[Section],
     same: &[SamePolicy],
 ) -> String {
-    let mut text = format!("{}: {}\n\n", observed.results().setup.name, request.words());
+    let mut text = format!("{}: {}\n\n", observed.results().description.name, request.words());
     for section in sections {
         text += &section_text(observed, request, section);
         text.push('\n');

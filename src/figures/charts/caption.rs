@@ -38,7 +38,7 @@ pub(super) fn other(results: &Results, what: &str) -> String {
 }
 
 fn named(results: &Results, what: &str) -> String {
-    match results.setup.name.as_str() {
+    match results.description.name.as_str() {
         "" => what.to_owned(),
         name => format!("{} · {what}", elide(name, LONGEST_NAME)),
     }

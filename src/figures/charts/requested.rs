@@ -4,13 +4,13 @@ use super::axis::{self, NumericAxis, ValueAxis};
 use super::cells::{self, Facet};
 use super::sheet::{Sheet, Shown, estimate};
 use super::versus;
+use crate::experiment::ChartRequest;
 use crate::figures::Figure;
 use crate::figures::wording::capitalized;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::observed::QuestionError;
-use crate::results::setup::ChartRequest;
 
 /// The most panels.
 const MOST_PANELS: usize = 12;
@@ -121,6 +121,7 @@ mod tests {
     use super::*;
     use crate::figures::Scale;
     use crate::figures::charts::figures;
+    use crate::results::description::ChartEntry;
     use crate::results::sample::SampleFolder;
 
     fn request() -> ChartRequest {
@@ -129,6 +130,10 @@ mod tests {
             axis: "spillover_ratio".to_owned(),
             ..ChartRequest::default()
         }
+    }
+
+    fn entry(request: ChartRequest) -> ChartEntry {
+        ChartEntry { request, ..ChartEntry::default() }
     }
 
     #[test]
@@ -141,7 +146,7 @@ mod tests {
             file: Some("mine".to_owned()),
             ..request()
         };
-        results.setup.charts = vec![asked, request()];
+        results.description.charts = vec![entry(asked), entry(request())];
         let figures = figures(&results);
         let (stem, mine) = &figures[figures.len() - 2];
         assert_eq!((stem.as_str(), mine.title.as_str()), ("mine", "Mine"));
@@ -159,8 +164,8 @@ mod tests {
     #[test]
     fn bands_fit_on_a_log_axis_or_it_says_where_they_do_not() {
         let mut results = SampleFolder::default().results();
-        results.setup.charts = vec![ChartRequest { log: Some("y".to_owned()), ..request() }];
-        let drawn = |results: &Results| figure(results, &results.setup.charts[0]).unwrap();
+        let asked = ChartRequest { log: Some("y".to_owned()), ..request() };
+        let drawn = |results: &Results| figure(results, &asked).unwrap();
         let before = drawn(&results);
         assert!(!before.notes.iter().any(|note| note.contains("foot")), "{:?}", before.notes);
         let wide = results.summary.get_mut(&(5, "failure_ratio".to_owned())).unwrap();
@@ -170,8 +175,7 @@ mod tests {
         let (foot, top) = after.panels[0].y.range;
         assert!(foot > 0.0 && foot == before.panels[0].y.range.0 && top > 0.5, "{foot} {top}");
 
-        let mut zero = SampleFolder { zero: Some("failure_ratio"), ..SampleFolder::default() }.results();
-        zero.setup.charts = results.setup.charts;
+        let zero = SampleFolder { zero: Some("failure_ratio"), ..SampleFolder::default() }.results();
         let linear = drawn(&zero);
         assert_eq!(linear.panels[0].y.scale, Scale::Linear);
         assert!(linear.notes.iter().any(|note| note.contains("not logarithmic")), "{:?}", linear.notes);
@@ -195,7 +199,8 @@ mod tests {
     fn a_chart_with_the_name_of_a_usual_one_takes_its_place() {
         let mut results = SampleFolder::default().results();
         let before = figures(&results).len();
-        results.setup.charts = vec![ChartRequest { file: Some("tradeoff".to_owned()), ..request() }];
+        results.description.charts =
+            vec![entry(ChartRequest { file: Some("tradeoff".to_owned()), ..request() })];
         let after = figures(&results);
         assert_eq!(after.len(), before);
         assert_eq!(after[before - 1].1.title, "Failure ratio by spillover ratio");

@@ -108,12 +108,12 @@ impl Steps {
 
 /// Every threshold of the cells in `facet`, with its name, from left to right.
 fn shares(results: &Results, along: &NumericAxis, facet: &Facet) -> Vec<(f64, String)> {
-    let Some(cliffs) = results.cliffs.as_ref().filter(|cliffs| cliffs.axis == along.index) else {
+    let cliffs = results.description.policies.as_ref().and_then(|policies| policies.cliffs.as_ref());
+    let Some(cliffs) = cliffs.filter(|cliffs| cliffs.axis == along.index) else {
         return Vec::new();
     };
     let cells = results.cells.iter().filter(|cell: &&Cell| facet.holds(cell));
-    let found = cells.filter_map(|cell| cliffs.of_cells.get(&cell.number)).flatten();
-    let mut found: Vec<(usize, usize)> = found.copied().collect();
+    let mut found: Vec<(usize, usize)> = cells.flat_map(|cell| cliffs.shares(cell.number)).collect();
     found.sort_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)).then(a.1.cmp(&b.1)));
     found.dedup();
     let same = |a: &(usize, usize), b: &(usize, usize)| a.0 * b.1 == b.0 * a.1;
@@ -167,17 +167,15 @@ fn levels(series: &PointSeries, edges: &[f64], x: &PanelAxis) -> Option<(Vec<Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::PerCell;
     use crate::figures::charts::cross_zone;
-    use crate::results::policies::Cliffs;
+    use crate::results::policies::{Cliffs, Policies};
     use crate::results::sample::SampleFolder;
 
     /// The sample's sweep of eleven ratios, as if each zone had `n` backends.
     fn swept(n: usize) -> Results {
         let mut results = SampleFolder::default().results();
-        let shares: Vec<(usize, usize)> = (1..n).map(|k| (k, n)).collect();
-        let cells = results.cells.iter().filter(|cell| !cell.values[0].is_empty());
-        let of_cells = cells.map(|cell| (cell.number, shares.clone())).collect();
-        results.cliffs = Some(Cliffs { axis: 0, of_cells });
+        set_sizes(&mut results, &[n]);
         // Cells of one policy have the same results.
         let level = |number: usize| ((number - 2) as f64 / 10.0 * n as f64 - 1e-9).ceil().max(1.0) as usize;
         for number in 2..13 {
@@ -186,6 +184,17 @@ mod tests {
             results.summary.insert((number, "cross_zone_connection_ratio".to_owned()), row);
         }
         results
+    }
+
+    /// Says how many backends a zone may have where cells have a ratio.
+    fn set_sizes(results: &mut Results, numbers: &[usize]) {
+        let mut sizes = PerCell::default();
+        for cell in &results.cells {
+            let is_swept = !cell.values[0].is_empty();
+            sizes.put(cell.number, if is_swept { numbers.to_vec() } else { Vec::new() });
+        }
+        let policies = Policies { cliffs: Some(Cliffs { axis: 0, sizes }), ..Policies::default() };
+        results.description.policies = Some(policies);
     }
 
     fn series(results: &Results) -> (Vec<PointSeries>, Vec<String>, Vec<String>) {
@@ -231,8 +240,7 @@ mod tests {
     #[test]
     fn zones_of_different_sizes_share_their_equal_thresholds() {
         let mut results = swept(4);
-        let cliffs = results.cliffs.as_mut().unwrap();
-        cliffs.of_cells.values_mut().for_each(|shares| shares.push((1, 2)));
+        set_sizes(&mut results, &[2, 4]);
         let (_, labels, _) = series(&results);
         assert_eq!(labels, ["1/4", "1/2 = 2/4", "3/4"]);
     }

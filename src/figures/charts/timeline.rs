@@ -14,7 +14,6 @@ use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
 use crate::results::{Cell, Results};
-use crate::time::SimDuration;
 
 const MOST_COLUMNS: usize = 5;
 /// The most points of a line over the width of the figure. Beyond that, lines are hatching.
@@ -92,16 +91,18 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
         panel.y.range.1 *= 1.2;
         panel.title = cells::name(results, cell);
         panel.badge = Some(styles[cell.arm]);
-        panel.marks.splice(..0, faults::spans(results, &clock, true));
     }
-    for panel in panels.iter_mut().skip(selection.cells.len()) {
-        panel.marks.splice(..0, faults::spans(results, &clock, false));
+    let columns = selection.cells.len();
+    for (index, panel) in panels.iter_mut().enumerate() {
+        let cell = selection.cells[index % columns].number;
+        panel.marks.splice(..0, faults::spans(results, cell, &clock, index < columns));
     }
     let mut figure = Figure::new("Traffic, failures and health over time", panels, selection.cells.len());
     figure.share_axes();
     figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
-    figure.legend = legend(results, &zones, &clock);
-    figure.notes = notes(results, selection.notes, &clock);
+    figure.legend = legend(results, &selection.cells, &zones, &clock);
+    let first = selection.cells[0].number;
+    figure.notes = notes(results, first, selection.notes, &clock);
     figure.notes.extend(zones.note);
     Some(figure)
 }
@@ -149,7 +150,8 @@ impl Clock {
     fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Self {
         let times = || shown.iter().flatten().filter_map(|row| row.time_s);
         let start = times().fold(f64::INFINITY, f64::min);
-        let written = results.setup.simulation.sample_interval.map(SimDuration::as_secs_f64);
+        let written =
+            results.description.timing.values().first().map(|timing| timing.sample_interval.as_secs_f64());
         let sample = written.unwrap_or_else(|| interval(times()));
         let end = times().fold(start, f64::max) + sample.max(1e-9);
         let (unit, seconds) = match end {
@@ -229,21 +231,21 @@ fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Cloc
     lines
 }
 
-fn legend(results: &Results, zones: &Zones, clock: &Clock) -> Vec<Key> {
+fn legend(results: &Results, cells: &[&Cell], zones: &Zones, clock: &Clock) -> Vec<Key> {
     let zone = |(position, label): (usize, &String)| Key {
-        name: if results.setup.region.zones.contains(&zones.names[position]) {
+        name: if results.description.zones.contains(&zones.names[position]) {
             format!("zone {label}")
         } else {
             label.clone()
         },
         sample: KeySample::Line(palette::zone(position)),
     };
-    let shades = faults::legend(results, clock).into_iter();
+    let shades = faults::legend(results, cells, clock).into_iter();
     let shades = shades.map(|(name, color)| Key { name, sample: KeySample::Swatch(color) });
     zones.labels.iter().enumerate().map(zone).chain(shades).collect()
 }
 
-fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
+fn notes(results: &Results, cell: usize, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
     notes.insert(
         0,
         "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
@@ -254,13 +256,14 @@ fn notes(results: &Results, mut notes: Vec<String>, clock: &Clock) -> Vec<String
     if clock.bin > 1 {
         notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
     }
-    notes.extend(faults::note(results, clock));
+    notes.extend(faults::note(results, cell, clock));
     notes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::PerCell;
     use crate::results::sample::SampleFolder;
 
     fn series_of(panel: &Panel) -> Vec<&PointSeries> {
@@ -352,10 +355,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_sample_has_its_length_even_if_the_file_leaves_it_at_its_default() {
+    fn the_last_sample_has_its_length_even_if_nothing_says_it() {
         let mut results = SampleFolder::one_cell().results();
         let written = figure(&results);
-        results.setup.simulation.sample_interval = None;
+        results.description.timing = PerCell::default();
         assert_eq!(figure(&results), written);
     }
 

@@ -21,7 +21,7 @@ pub(super) fn of<'a>(results: &Results, seen: impl Iterator<Item = &'a str>) -> 
             found.push(name);
         }
     }
-    let configured = &results.setup.region.zones;
+    let configured = &results.description.zones;
     let position = |name: &str| configured.iter().position(|zone| zone == name).unwrap_or(usize::MAX);
     found.sort_by_key(|name| position(name));
     let region = region(configured);

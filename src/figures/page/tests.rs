@@ -1,7 +1,9 @@
 use std::fs;
 
 use super::*;
-use crate::results::sample::SampleFolder;
+use crate::experiment::ChartRequest;
+use crate::results::description::{ChartEntry, ThresholdEntry};
+use crate::results::sample::{SampleFolder, redescribe};
 
 fn page(sample: &SampleFolder) -> String {
     html(sample.write().path()).unwrap()
@@ -75,8 +77,8 @@ fn names_are_text_and_not_markup() {
     let folder = sample.write();
     let path = folder.path().join("experiment.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let description = format!("'''</style></pre>{hostile}'''");
-    fs::write(&path, text.replace("\"How much stays?\"", &description)).unwrap();
+    fs::write(&path, format!("{text}# </style></pre>{hostile}\n")).unwrap();
+    redescribe(folder.path(), |description| description.question = format!("</style></pre>{hostile}"));
     let html = html(folder.path()).unwrap();
     let text = well_formed(&html);
     assert!(!html.contains("<b>") && !html.contains("<script") && html.matches("</style>").count() == 1);
@@ -95,12 +97,19 @@ fn five_hundred_cells_make_a_page_that_can_be_read() {
 fn thresholds_stand_in_a_table_with_every_cell_that_they_judge() {
     assert!(!page(&SampleFolder::default()).contains("id=\"thresholds\""), "there are none");
     let folder = SampleFolder::default().write();
-    let path = folder.path().join("experiment.toml");
-    let text = fs::read_to_string(&path).unwrap();
-    let thresholds = "[[thresholds]]\nmetric = \"failure_ratio\"\nmax = 0.01\n\
-                      [[thresholds]]\nmetric = \"requests\"\narm = \"stay\"\nmin = 1\n\
-                      [[thresholds]]\nmetric = \"connections\"\nmin = 1\n";
-    fs::write(&path, text + thresholds).unwrap();
+    let threshold = |metric: &str, arm: Option<&str>, min, max| ThresholdEntry {
+        metric: metric.to_owned(),
+        arm: arm.map(str::to_owned),
+        min,
+        max,
+    };
+    redescribe(folder.path(), |description| {
+        description.thresholds = vec![
+            threshold("failure_ratio", None, None, Some(0.01)),
+            threshold("requests", Some("stay"), Some(1.0), None),
+            threshold("connections", None, Some(1.0), None),
+        ];
+    });
     let html = html(folder.path()).unwrap();
     let text = well_formed(&html);
     let section = &text[text.find("Thresholds\n").unwrap()..text.find("Summary\n").unwrap()];
@@ -116,33 +125,31 @@ fn thresholds_stand_in_a_table_with_every_cell_that_they_judge() {
 #[test]
 fn a_chart_that_cannot_be_drawn_is_an_error_with_its_line() {
     let folder = SampleFolder::default().write();
-    let path = folder.path().join("experiment.toml");
-    let text = fs::read_to_string(&path).unwrap();
-    for (chart, part) in [
-        (
-            "metric = \"failure_rate\"\naxis = \"spillover_ratio\"",
-            "metric: there is no metric \"failure_rate\"; did you",
-        ),
-        ("metric = \"failure_ratio\"\naxis = \"ratio\"", "axis: there is no axis \"ratio\""),
-        (
-            "metric = \"failure_ratio\"\naxis = \"spillover_ratio\"\nfacet = \"rate\"",
-            "facet: there is no axis",
-        ),
-        (
-            "metric = \"failure_ratio\"\naxis = \"spillover_ratio\"\narms = [\"sty\"]",
-            "arms: there is no arm \"sty\"; did you",
-        ),
+    let request = |metric: &str, axis: &str| ChartRequest {
+        metric: metric.to_owned(),
+        axis: axis.to_owned(),
+        ..ChartRequest::default()
+    };
+    let right = request("failure_ratio", "spillover_ratio");
+    let facet = ChartRequest { facet: Some("rate".to_owned()), ..right.clone() };
+    let arms = ChartRequest { arms: Some(vec!["sty".to_owned()]), ..right };
+    for (request, part) in [
+        (request("failure_rate", "spillover_ratio"), "metric: there is no metric \"failure_rate\"; did you"),
+        (request("failure_ratio", "ratio"), "axis: there is no axis \"ratio\""),
+        (facet, "facet: there is no axis"),
+        (arms, "arms: there is no arm \"sty\"; did you"),
     ] {
-        fs::write(&path, format!("{text}[[charts]]\n{chart}\n")).unwrap();
+        let lines = ["metric", "axis", "facet", "arms"].map(|key| (key.to_owned(), 27)).into();
+        redescribe(folder.path(), |description| description.charts = vec![ChartEntry { request, lines }]);
         let error = html(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("experiment.toml, line 2") && error.contains(part), "{error}");
+        assert!(error.contains("experiment.toml, line 27: charts.0.") && error.contains(part), "{error}");
     }
 }
 
 #[test]
 fn what_is_missing_is_said() {
     let folder = SampleFolder::default().write();
-    for file in ["timeline.csv", "manifest.json", "experiment.toml"] {
+    for file in ["timeline.csv", "manifest.json", "experiment.toml", "resolved.json"] {
         fs::remove_file(folder.path().join(file)).unwrap();
     }
     let text = well_formed(&html(folder.path()).unwrap());

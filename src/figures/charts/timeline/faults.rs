@@ -4,8 +4,8 @@ use super::Clock;
 use crate::figures::mark::{PanelMark, ShadedSpan};
 use crate::figures::style::Color;
 use crate::metrics::unit::Unit;
-use crate::results::Results;
-use crate::results::setup::Fault;
+use crate::results::description::FaultEntry;
+use crate::results::{Cell, Results};
 use crate::time::SimDuration;
 
 /// The shades of kinds of faults, in the order in which they come.
@@ -25,23 +25,24 @@ const MOST_REMARKS: usize = 8;
 /// From when to when something is on.
 type Window = (SimDuration, Option<SimDuration>);
 
-/// The warm-up and the faults as shaded spans, as far as they are in view.
-pub(super) fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<PanelMark> {
+/// The warm-up and the faults of cell number `cell` as shaded spans, as far as they are in view.
+pub(super) fn spans(results: &Results, cell: usize, clock: &Clock, named: bool) -> Vec<PanelMark> {
     let (start, end) = clock.range;
     let at = |time: SimDuration| clock.at(time.as_secs_f64());
-    let warmup = results.setup.simulation.warmup.map_or(0.0, at);
+    let timing = results.description.timing.get(cell);
+    let warmup = timing.and_then(|timing| timing.warmup).map_or(0.0, at);
     let warmup = ShadedSpan { from: 0.0, to: warmup, label: String::new(), color: WARMUP, has_ends: false };
-    let faults = &results.setup.faults;
-    let name = |number: usize, fault: &Fault| match faults.len() > MOST_NAMED {
+    let faults = results.description.faults_of(cell);
+    let name = |number: usize, fault: &FaultEntry| match faults.len() > MOST_NAMED {
         true => (number + 1).to_string(),
-        false => fault.kind.clone(),
+        false => fault.words.kind.clone(),
     };
     let fault = faults.iter().enumerate().flat_map(|(number, fault)| {
-        let seen = windows(results, clock, fault)
+        let seen = windows(clock, fault)
             .into_iter()
             .filter(move |(from, to)| at(*from) < end && to.is_none_or(|to| at(to) > start));
         let label = if named { name(number, fault) } else { String::new() };
-        let color = color(results, &fault.kind);
+        let color = color(results, &fault.words.kind);
         seen.enumerate().map(move |(window, (from, to))| ShadedSpan {
             from: at(from),
             to: to.map_or(end, at),
@@ -56,8 +57,9 @@ pub(super) fn spans(results: &Results, clock: &Clock, named: bool) -> Vec<PanelM
 }
 
 /// The shades that are seen, with what they mean.
-pub(super) fn legend(results: &Results, clock: &Clock) -> Vec<(String, Color)> {
-    let spans = spans(results, clock, false);
+pub(super) fn legend(results: &Results, cells: &[&Cell], clock: &Clock) -> Vec<(String, Color)> {
+    let spans: Vec<PanelMark> =
+        cells.iter().flat_map(|cell| spans(results, cell.number, clock, false)).collect();
     let is_seen = |color: Color| spans.iter().filter_map(PanelMark::as_span).any(|span| span.color == color);
     let kinds = kinds(results);
     let mut shades: Vec<(String, Color)> = Vec::new();
@@ -72,32 +74,31 @@ pub(super) fn legend(results: &Results, clock: &Clock) -> Vec<(String, Color)> {
     shades
 }
 
-/// What the faults are, and when.
-pub(super) fn note(results: &Results, clock: &Clock) -> Option<String> {
-    let faults = &results.setup.faults;
+/// What the faults of cell number `cell` are, and when.
+pub(super) fn note(results: &Results, cell: usize, clock: &Clock) -> Option<String> {
+    let faults = results.description.faults_of(cell);
     let numbered = faults.len() > MOST_NAMED;
     let most = if numbered { MOST_REMARKS } else { MOST_NAMED };
-    let texts: Vec<String> = faults.iter().take(most).map(|fault| words(results, clock, fault)).collect();
+    let texts: Vec<String> = faults.iter().take(most).map(|fault| words(clock, fault)).collect();
     let texts: Vec<String> = match numbered {
         true => texts.iter().enumerate().map(|(at, text)| format!("{} {text}", at + 1)).collect(),
         false => texts,
     };
     let more = faults.len().saturating_sub(most);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let changed = if results.setup.changes_faults() {
-        " Arms or axes change them; shown are those of the file."
-    } else {
-        ""
+    let changed = match results.description.faults.values().len() {
+        0 | 1 => "",
+        _ => " Arms or axes change them; these are those of the first cell.",
     };
     (!texts.is_empty()).then(|| format!("Faults: {}{more}.{changed}", texts.join("; ")))
 }
 
-/// The kinds of faults, each once, as they first come.
+/// The kinds of faults of all cells, each once, as they first come.
 fn kinds(results: &Results) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
-    for fault in &results.setup.faults {
-        if !kinds.contains(&fault.kind.as_str()) {
-            kinds.push(&fault.kind);
+    for fault in results.description.faults.values().iter().flatten() {
+        if !kinds.contains(&fault.words.kind.as_str()) {
+            kinds.push(&fault.words.kind);
         }
     }
     kinds
@@ -108,16 +109,15 @@ fn color(results: &Results, kind: &str) -> Color {
     FAULTS[position % FAULTS.len()]
 }
 
-fn windows(results: &Results, clock: &Clock, fault: &Fault) -> Vec<Window> {
-    let last = SimDuration::from_nanos_f64(clock.range.1 * clock.seconds * 1e9);
-    fault.windows(last, &results.setup.backend_service)
+fn windows(clock: &Clock, fault: &FaultEntry) -> Vec<Window> {
+    fault.windows(SimDuration::from_nanos_f64(clock.range.1 * clock.seconds * 1e9))
 }
 
-fn words(results: &Results, clock: &Clock, fault: &Fault) -> String {
-    let name = format!("{} {}", fault.kind, fault.target.words());
+fn words(clock: &Clock, fault: &FaultEntry) -> String {
+    let name = format!("{} {}", fault.words.kind, fault.words.target);
     let time = |time: SimDuration| Unit::Number.text(clock.at(time.as_secs_f64()));
     let end = |to: Option<SimDuration>| to.map_or("end".to_owned(), time);
-    match windows(results, clock, fault).as_slice() {
+    match windows(clock, fault).as_slice() {
         [] => format!("{name} at random times, not shaded"),
         [(from, to)] => format!("{name} {}–{} {}", time(*from), end(*to), clock.unit),
         [(from, _), .., (_, to)] => format!("{name} flapping {}–{} {}", time(*from), end(*to), clock.unit),
@@ -127,24 +127,23 @@ fn words(results: &Results, clock: &Clock, fault: &Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::PerCell;
     use crate::figures::charts::timeline::figure;
-    use crate::results::sample::SampleFolder;
+    use crate::results::description::FlappingEntry;
+    use crate::results::sample::{SampleFolder, fault};
 
-    fn with_faults(text: &str) -> Results {
+    fn with_faults(faults: Vec<FaultEntry>) -> Results {
         let mut results = SampleFolder::one_cell().results();
-        results.setup.faults = toml_edit::de::from_str::<crate::results::setup::Setup>(text).unwrap().faults;
+        results.description.faults = PerCell::uniform(faults);
         results
     }
 
     #[test]
     fn kinds_have_shades_of_their_own_and_more_than_three_faults_have_numbers() {
-        let fault = |at: u32, kind: &str| {
-            format!(
-                "[[faults]]\nat = \"{at}m\"\nduration = \"2m\"\nkind = \"{kind}\"\ntarget = {{ zone = \"a\" }}\n"
-            )
-        };
-        let text = [fault(5, "silent"), fault(7, "silent"), fault(8, "slow"), fault(5, "refuse")].concat();
-        let figure = figure(&with_faults(&text)).unwrap();
+        let fault = |at, kind| fault(kind, "a", (at, Some(at + 120)));
+        let faults =
+            vec![fault(300, "silent"), fault(420, "silent"), fault(480, "slow"), fault(300, "refuse")];
+        let figure = figure(&with_faults(faults)).unwrap();
         let spans: Vec<&ShadedSpan> = figure.panels[0].marks.iter().filter_map(PanelMark::as_span).collect();
         let labels: Vec<&str> = spans.iter().map(|span| span.label.as_str()).collect();
         assert_eq!(labels, ["1", "2", "3", "4"]);
@@ -163,28 +162,41 @@ mod tests {
     #[test]
     fn more_kinds_than_shades_share_them_and_the_legend_says_which() {
         let kinds = ["silent", "refuse", "slow", "probe_block", "link_delay", "link_loss"];
-        let faults = kinds.map(|kind| format!("[[faults]]\nat = \"9m\"\nkind = \"{kind}\"\n"));
-        let figure = figure(&with_faults(&faults.concat())).unwrap();
+        let figure = figure(&with_faults(kinds.map(|kind| fault(kind, "", (540, None))).to_vec())).unwrap();
         let keys: Vec<&str> = figure.legend.iter().map(|key| key.name.as_str()).collect();
         assert!(keys.contains(&"fault: silent, link_loss"), "{keys:?}");
     }
 
     #[test]
     fn a_flapping_fault_is_named_where_it_is_first_seen() {
-        let text = "[[faults]]\nat = \"0s\"\nkind = \"slow\"\ntarget = { zone = \"a\" }\n\
-                    flapping = { period = \"1m\", active = \"20s\" }\n";
-        let figure = figure(&with_faults(text)).unwrap();
+        let [period, active] = [60, 20].map(SimDuration::from_secs);
+        let flapping = Some(FlappingEntry { period, active });
+        let slow = FaultEntry { flapping, ..fault("slow", "a", (0, None)) };
+        let figure = figure(&with_faults(vec![slow])).unwrap();
         let labels =
             figure.panels[0].marks.iter().filter_map(PanelMark::as_span).map(|span| span.label.as_str());
         assert_eq!(labels.filter(|label| !label.is_empty()).collect::<Vec<_>>(), ["slow"]);
     }
 
     #[test]
-    fn faults_that_are_not_those_of_every_cell_are_said_to_be() {
+    fn faults_that_are_not_those_of_every_cell_are_shaded_where_they_are_and_said_to_differ() {
         let mut results = SampleFolder::default().results();
         let said = |results: &Results| figure(results).unwrap().notes.join(" ").contains("change them");
         assert!(!said(&results));
-        results.setup.sweep.insert("faults.0.target.fraction".to_owned(), serde::de::IgnoredAny);
+        let mut faults = PerCell::default();
+        let kind = |cell: &Cell| if cell.number == 0 { "refuse" } else { "slow" };
+        results
+            .cells
+            .iter()
+            .for_each(|cell| faults.put(cell.number, vec![fault(kind(cell), "a", (600, Some(900)))]));
+        results.description.faults = faults;
         assert!(said(&results));
+        let figure = figure(&results).unwrap();
+        let label = |panel: usize| {
+            figure.panels[panel].marks.iter().find_map(PanelMark::as_span).unwrap().label.clone()
+        };
+        assert_eq!([label(0), label(1)], ["refuse", "slow"]);
+        let keys = figure.legend.iter().filter(|key| key.name.starts_with("fault"));
+        assert_eq!(keys.count(), 2, "both are in the legend");
     }
 }
