@@ -4,7 +4,6 @@ mod answer;
 mod tables;
 mod thresholds;
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -116,7 +115,7 @@ impl Subject {
         }
         page += "</nav>\n</header>\n<main>\n";
         for (id, title, content) in sections {
-            write!(page, "<section id=\"{id}\">\n<h2>{title}</h2>\n{content}</section>\n").expect("memory");
+            page += &format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{content}</section>\n");
         }
         page + "</main>\n</body>\n</html>\n"
     }

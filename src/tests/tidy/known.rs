@@ -13,8 +13,6 @@ pub(super) const KNOWN: &[&str] = &[
     // Modules that use each other.
     "circle experiment: assignment, charts, empirical, plan, threshold, world",
     "circle experiment: files, trace",
-    // Panics without a reason.
-    "reason figures/page.rs",
     // Names of several public types, and their rooms.
     "name Cell",       // experiment, results
     "name Clients",    // experiment, sim
