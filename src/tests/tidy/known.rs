@@ -9,7 +9,6 @@ pub(super) const KNOWN: &[&str] = &[
     "absence lb/selection/maglev.rs serde",
     "absence lb/tracking.rs serde",
     "absence lb/zonal_affinity.rs serde",
-    "absence results/setup.rs toml_edit",
     // Modules that use each other.
     "circle experiment: assignment, charts, empirical, plan, threshold, world",
     "circle experiment: files, trace",
@@ -18,10 +17,6 @@ pub(super) const KNOWN: &[&str] = &[
     "name Clients",    // experiment, sim
     "name Count",      // random, experiment
     "name Factor",     // sim, workload
-    "name Fault",      // sim, results
-    "name Group",      // sim, results
     "name NotAFactor", // sim, workload
     "name Sample",     // stats, sim
-    "name Simulation", // experiment, sim, results
-    "name Threshold",  // experiment, results
 ];
