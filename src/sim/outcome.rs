@@ -163,7 +163,7 @@ pub struct BackendOutcome {
 
 /// One sample of the timeline between one client place and one backend zone, or no backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct TrafficSample {
     /// Connections that began in the sample.
     pub connections: u64,
     /// Connections that failed in it.
@@ -196,7 +196,7 @@ pub struct Responses {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Sample by sample: by client place and backend zone.
-    pub traffic: Vec<IdVec<PlaceId, ByZone<Sample>>>,
+    pub traffic: Vec<IdVec<PlaceId, ByZone<TrafficSample>>>,
     /// Sample by sample: the backends of each zone.
     pub zones: Vec<IdVec<ZoneId, ZoneSample>>,
     /// Sample by sample: how often the role that serves changed.

@@ -7,7 +7,8 @@ use prefetch_index::prefetch_index;
 
 use super::flow::{Flow, Mark};
 use super::outcome::{
-    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Sample, Timeline, Traffic, ZoneSample,
+    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Timeline, Traffic, TrafficSample,
+    ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
 use super::station::{Waiting, WorkDone};
@@ -128,7 +129,7 @@ impl Recorder {
         let zones = scenario.zones.len();
         let pairs = std::iter::repeat_with(Pair::default).take(scenario.places.len() * zones).collect();
         let samples = scenario.timing.samples();
-        let row = || scenario.places.iter().map(|_| ByZone::<Sample>::new(zones)).collect();
+        let row = || scenario.places.iter().map(|_| ByZone::<TrafficSample>::new(zones)).collect();
         Self {
             timing: scenario.timing,
             window_end: scenario.timing.window_end(),

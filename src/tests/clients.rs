@@ -1,7 +1,7 @@
 //! What clients do beside opening connections: they wait for each other, try again later, and part with old connections.
 
 use super::outcome;
-use crate::sim::outcome::{Outcome, Sample};
+use crate::sim::outcome::{Outcome, TrafficSample};
 
 /// A world of one zone and one backend, a round trip of 1 ms away.
 fn world(simulation: &str, server: &str, clients: &str) -> String {
@@ -82,7 +82,7 @@ fn failures(backoff: &str) -> Vec<(usize, u64)> {
 }
 
 /// What `count` gives for each second of the timeline.
-fn by_second(outcome: &Outcome, count: impl Fn(&Sample) -> u64) -> Vec<u64> {
+fn by_second(outcome: &Outcome, count: impl Fn(&TrafficSample) -> u64) -> Vec<u64> {
     let seconds = outcome.timeline.traffic.iter();
     seconds
         .map(|places| places.iter().flat_map(|row| row.pairs()).map(|(_, sample)| count(sample)).sum())

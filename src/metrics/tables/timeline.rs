@@ -2,7 +2,7 @@
 
 use super::Field;
 use crate::ids::{IdVec, PlaceId, ZoneId};
-use crate::sim::outcome::{ByZone, Sample, Timeline, ZoneSample};
+use crate::sim::outcome::{ByZone, Timeline, TrafficSample, ZoneSample};
 use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
 
@@ -88,7 +88,7 @@ impl ZoneSum {
 }
 
 impl SampleSum {
-    fn add(&mut self, sample: &Sample) {
+    fn add(&mut self, sample: &TrafficSample) {
         self.connections += sample.connections;
         self.failed += sample.failed;
         self.active += sample.active;

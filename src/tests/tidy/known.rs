@@ -18,5 +18,4 @@ pub(super) const KNOWN: &[&str] = &[
     "name Count",      // random, experiment
     "name Factor",     // sim, workload
     "name NotAFactor", // sim, workload
-    "name Sample",     // stats, sim
 ];
