@@ -61,7 +61,7 @@ pub struct Results {
     /// The arms in file order.
     pub arms: Vec<String>,
     /// The cells in file order.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ResultCell>,
     /// The columns of scalar metrics in `runs.csv`.
     pub metrics: Vec<String>,
     /// One row per run.
@@ -82,7 +82,7 @@ pub struct Results {
 
 /// One arm with one value of every axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct ResultCell {
     /// The number that the rows call it by.
     pub number: usize,
     /// The position of its arm in [`Results::arms`].
@@ -190,7 +190,7 @@ fn metrics(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
 #[derive(Default)]
 struct Groups {
     arms: Vec<String>,
-    cells: Vec<Cell>,
+    cells: Vec<ResultCell>,
     /// The position of each cell by its number.
     positions: BTreeMap<usize, usize>,
 }
@@ -209,7 +209,7 @@ impl Groups {
             }
             let values = axes.iter().map(|axis| row.text(axis).map(str::to_owned));
             let values = values.collect::<Result<_, _>>()?;
-            self.cells.push(Cell { number, arm, values, replications: 0 });
+            self.cells.push(ResultCell { number, arm, values, replications: 0 });
         }
         self.cells[position].replications += 1;
         Ok(())

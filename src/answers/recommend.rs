@@ -11,7 +11,7 @@ use super::compare::FAMILY_ERROR;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::observed::{Observed, QuestionError};
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 use crate::stats::holm;
 pub(super) use candidate::check;
 pub use candidate::{Check, Rank, RankedCandidate};
@@ -82,7 +82,7 @@ fn blocks(results: &Results) -> Vec<Block> {
     } else {
         Vec::new()
     };
-    let values = |cell: &Cell| -> Vec<(String, String)> {
+    let values = |cell: &ResultCell| -> Vec<(String, String)> {
         shared.iter().map(|axis| (results.axes[*axis].clone(), cell.values[*axis].clone())).collect()
     };
     let mut blocks: Vec<Block> = Vec::new();

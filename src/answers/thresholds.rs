@@ -4,7 +4,7 @@ use crate::experiment::{Experiment, Limits};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// The digits that a number is written with, and the most that it takes to tell a miss from a pass.
 const DIGITS: (u8, u8) = (3, 9);
@@ -28,7 +28,7 @@ pub struct JudgedThreshold {
 pub fn judged(results: &Results) -> Vec<JudgedThreshold> {
     let mut all = Vec::new();
     for threshold in &results.description.thresholds {
-        let judges = |cell: &&Cell| {
+        let judges = |cell: &&ResultCell| {
             threshold.arm.as_ref().is_none_or(|arm| results.arms.get(cell.arm).is_some_and(|own| own == arm))
         };
         for cell in results.cells.iter().filter(judges) {

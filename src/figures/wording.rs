@@ -1,7 +1,7 @@
 //! Numbers and names of cells as people write them, in the terminal and on a page.
 
 use crate::metrics::unit::Unit;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// `value` with its sign; a difference of percentages is in points.
 pub fn signed(unit: Unit, value: f64) -> String {
@@ -41,7 +41,7 @@ pub fn cells_text(results: &Results, cells: &[usize]) -> String {
     parts.join(", ")
 }
 
-fn values_text(cell: &Cell) -> String {
+fn values_text(cell: &ResultCell) -> String {
     let values: Vec<&str> =
         cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
     values.join(" ")

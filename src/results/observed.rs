@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::error::ResultsError;
-use super::{Cell, Results, is_unfinished, manifest};
+use super::{ResultCell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
 use crate::metrics::{Metric, MetricWhole};
 use crate::stats::{Observation, Paired, Sample};
@@ -121,7 +121,7 @@ impl Observed {
     }
 
     /// The cells.
-    pub fn cells(&self) -> &[Cell] {
+    pub fn cells(&self) -> &[ResultCell] {
         &self.results.cells
     }
 
@@ -151,13 +151,13 @@ impl Observed {
     }
 
     /// What the replications of `cell` gave for the column `metric`; those without a value are left out.
-    pub fn sample(&self, cell: &Cell, metric: usize) -> Sample {
+    pub fn sample(&self, cell: &ResultCell, metric: usize) -> Sample {
         let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
         runs.filter_map(|(run, _)| self.observation(*run, metric)).collect()
     }
 
     /// The same of two cells, for the replications in which both have a value.
-    pub fn paired(&self, baseline: &Cell, other: &Cell, metric: usize) -> Paired {
+    pub fn paired(&self, baseline: &ResultCell, other: &ResultCell, metric: usize) -> Paired {
         let replications = self.runs.range((other.number, 0)..=(other.number, usize::MAX));
         let both = replications.filter_map(|((number, replication), _)| {
             let base = self.observation((baseline.number, *replication), metric)?;
@@ -169,7 +169,7 @@ impl Observed {
 
     /// Whether two cells have the same value of the column `metric` in every replication that both have, missing values
     /// too.
-    pub fn identical(&self, a: &Cell, b: &Cell, metric: usize) -> bool {
+    pub fn identical(&self, a: &ResultCell, b: &ResultCell, metric: usize) -> bool {
         let value = |position: &usize| self.results.runs[*position].values[metric];
         let runs = self.runs.range((a.number, 0)..=(a.number, usize::MAX));
         let mut both =
@@ -178,8 +178,8 @@ impl Observed {
     }
 
     /// Whether two cells have the same replications, with the same values of every metric.
-    pub fn all_identical(&self, a: &Cell, b: &Cell) -> bool {
-        let replications = |cell: &Cell| {
+    pub fn all_identical(&self, a: &ResultCell, b: &ResultCell) -> bool {
+        let replications = |cell: &ResultCell| {
             let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
             runs.map(|((_, replication), _)| *replication).collect::<Vec<_>>()
         };

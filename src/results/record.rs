@@ -4,7 +4,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::number::number;
-use super::{Cell, Results};
+use super::{ResultCell, Results};
 
 /// Named values in order. What is missing is null, in CSV empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +23,7 @@ impl Record {
     }
 
     /// Adds number, arm and axis values of a cell, as the results folder's own tables do.
-    pub fn put_cell(&mut self, results: &Results, cell: &Cell) {
+    pub fn put_cell(&mut self, results: &Results, cell: &ResultCell) {
         self.put("cell", cell.number);
         self.put("arm", results.arms[cell.arm].as_str());
         for (axis, value) in results.axes.iter().zip(&cell.values) {

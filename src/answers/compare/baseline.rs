@@ -1,7 +1,7 @@
 //! With which cell each cell is compared.
 
 use crate::results::observed::QuestionError;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// Arms that are the baseline where nobody names another.
 const USUAL: [&str; 2] = ["disabled", "base"];
@@ -43,16 +43,17 @@ impl Baseline {
     /// axes that both have. An axis that only the baseline's arm has tells alternatives apart, and is not shared.
     pub fn counterparts(&self, results: &Results) -> Vec<Option<usize>> {
         let shared: Vec<bool> = (0..results.axes.len()).map(|axis| self.is_shared(results, axis)).collect();
-        let agrees = |a: &Cell, b: &Cell| {
+        let agrees = |a: &ResultCell, b: &ResultCell| {
             let values = a.values.iter().zip(&b.values).zip(&shared);
             values.into_iter().all(|((a, b), shared)| !shared || a.is_empty() || b.is_empty() || same(a, b))
         };
-        let counterpart =
-            |cell: &Cell| results.cells.iter().position(|base| self.is_candidate(base) && agrees(base, cell));
+        let counterpart = |cell: &ResultCell| {
+            results.cells.iter().position(|base| self.is_candidate(base) && agrees(base, cell))
+        };
         results.cells.iter().map(counterpart).collect()
     }
 
-    fn is_candidate(&self, cell: &Cell) -> bool {
+    fn is_candidate(&self, cell: &ResultCell) -> bool {
         cell.arm == self.arm && self.pinned.iter().all(|(axis, value)| same(&cell.values[*axis], value))
     }
 

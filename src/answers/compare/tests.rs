@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::results::sample::SampleFolder;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 fn asked(results: Results, baseline: Option<&str>, metrics: &[&str]) -> Comparison {
     let request = CompareRequest {
@@ -16,7 +16,7 @@ fn asked(results: Results, baseline: Option<&str>, metrics: &[&str]) -> Comparis
 fn with(
     mut results: Results,
     metric: &str,
-    of: fn(&Cell) -> bool,
+    of: fn(&ResultCell) -> bool,
     change: impl Fn(usize, f64) -> f64,
 ) -> Results {
     let column = results.metrics.iter().position(|name| name == metric).unwrap();

@@ -13,7 +13,7 @@ use crate::figures::style::{Color, Dash, Style};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::BackendRow;
 use crate::metrics::unit::Unit;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 const MOST_PANELS: usize = 9;
 const COLUMNS: usize = 3;
@@ -43,7 +43,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     // The names of the zones stand above the data.
     y.range.1 *= 1.15;
     let panel =
-        |(cell, points): (&&Cell, Vec<Option<DataPoint>>)| panel(results, cell, &backends, points, &y);
+        |(cell, points): (&&ResultCell, Vec<Option<DataPoint>>)| panel(results, cell, &backends, points, &y);
     let panels: Vec<Panel> = selection.cells.iter().zip(points).map(panel).collect();
     let columns = if panels.len() == 4 { 2 } else { panels.len().min(COLUMNS) };
     let mut figure = Figure::new("Load of each backend", panels, columns);
@@ -77,7 +77,7 @@ fn real(results: &Results) -> impl Iterator<Item = &BackendRow> {
     results.backends.iter().filter(|row| !row.backend.is_empty())
 }
 
-fn points(results: &Results, cell: &Cell, backends: &Backends) -> Vec<Option<DataPoint>> {
+fn points(results: &Results, cell: &ResultCell, backends: &Backends) -> Vec<Option<DataPoint>> {
     let rows: Vec<&BackendRow> = real(results).filter(|row| row.cell == cell.number).collect();
     let point = |(place, name): (usize, &String)| {
         let values: Vec<f64> =
@@ -90,7 +90,7 @@ fn points(results: &Results, cell: &Cell, backends: &Backends) -> Vec<Option<Dat
 
 fn panel(
     results: &Results,
-    cell: &Cell,
+    cell: &ResultCell,
     backends: &Backends,
     points: Vec<Option<DataPoint>>,
     y: &PanelAxis,

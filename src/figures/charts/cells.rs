@@ -1,7 +1,7 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
 use super::axis;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// One value of every axis but the one that runs along the panel.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ impl Facet {
     }
 
     /// Whether `cell` belongs here. A cell that lacks an axis belongs to every value of it.
-    pub(super) fn holds(&self, cell: &Cell) -> bool {
+    pub(super) fn holds(&self, cell: &ResultCell) -> bool {
         self.values
             .iter()
             .zip(&cell.values)
@@ -62,7 +62,7 @@ fn in_words(results: &Results, values: &[String]) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Selection<'a> {
     /// The cells, by arm.
-    pub(super) cells: Vec<&'a Cell>,
+    pub(super) cells: Vec<&'a ResultCell>,
     /// What was left out and what the numbers in titles mean; empty if nothing needs saying.
     pub(super) notes: Vec<String>,
 }
@@ -74,10 +74,11 @@ pub(super) fn representatives(results: &Results, most: usize) -> Selection<'_> {
     let facet = spread(facets(results, along), 1).pop();
     let arms: Vec<usize> = spread((0..results.arms.len()).collect(), most);
     let of_arm = |arm: usize, share: usize| {
-        let inside = |cell: &&Cell| cell.arm == arm && facet.as_ref().is_none_or(|facet| facet.holds(cell));
-        let mut cells: Vec<&Cell> = results.cells.iter().filter(inside).collect();
+        let inside =
+            |cell: &&ResultCell| cell.arm == arm && facet.as_ref().is_none_or(|facet| facet.holds(cell));
+        let mut cells: Vec<&ResultCell> = results.cells.iter().filter(inside).collect();
         if let Some(along) = along {
-            let key = |cell: &Cell| axis::number(&cell.values[along]).unwrap_or(f64::NEG_INFINITY);
+            let key = |cell: &ResultCell| axis::number(&cell.values[along]).unwrap_or(f64::NEG_INFINITY);
             cells.sort_by(|a, b| key(a).total_cmp(&key(b)));
         }
         spread(cells, share)
@@ -88,7 +89,7 @@ pub(super) fn representatives(results: &Results, most: usize) -> Selection<'_> {
     Selection { cells, notes }
 }
 
-fn selection_notes(results: &Results, cells: &[&Cell], arms: usize) -> Vec<String> {
+fn selection_notes(results: &Results, cells: &[&ResultCell], arms: usize) -> Vec<String> {
     let used = |axis: &usize| cells.iter().any(|cell| !cell.values[*axis].is_empty());
     let axes: Vec<String> =
         (0..results.axes.len()).filter(used).map(|axis| axis::words(&results.axes[axis])).collect();
@@ -112,7 +113,7 @@ fn selection_notes(results: &Results, cells: &[&Cell], arms: usize) -> Vec<Strin
 }
 
 /// The name of a cell: its arm and the values of its axes.
-pub(super) fn name(results: &Results, cell: &Cell) -> String {
+pub(super) fn name(results: &Results, cell: &ResultCell) -> String {
     let values: Vec<&str> =
         cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
     format!("{} {}", results.arms[cell.arm], values.join(", ")).trim_end().to_owned()

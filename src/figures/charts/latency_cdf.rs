@@ -9,7 +9,7 @@ use crate::figures::style::Style;
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::LatencyRow;
 use crate::metrics::unit::Unit;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 const MOST_CELLS: usize = 8;
 
@@ -39,7 +39,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let mut figure = Figure::new("Latency by quantile", panels, columns);
     figure.share_y_axes();
     figure.subtitle = caption::ranges(results);
-    let key = |(cell, style): (&&Cell, &Style)| Key {
+    let key = |(cell, style): (&&ResultCell, &Style)| Key {
         name: cells::name(results, cell),
         sample: KeySample::Line(*style),
     };
@@ -53,16 +53,16 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
 }
 
 /// The style of each cell: its arm's, paler for the earlier ones of an arm.
-fn styles(results: &Results, cells: &[&Cell]) -> Vec<Style> {
+fn styles(results: &Results, cells: &[&ResultCell]) -> Vec<Style> {
     let arms = palette::arms(&results.arms);
-    let style = |(position, cell): (usize, &&Cell)| {
-        let of_arm = |cells: &[&Cell]| cells.iter().filter(|other| other.arm == cell.arm).count();
+    let style = |(position, cell): (usize, &&ResultCell)| {
+        let of_arm = |cells: &[&ResultCell]| cells.iter().filter(|other| other.arm == cell.arm).count();
         palette::tinted(arms[cell.arm], of_arm(&cells[..position]), of_arm(cells))
     };
     cells.iter().enumerate().map(style).collect()
 }
 
-fn panel(results: &Results, kind: &(&str, &str), cells: &[&Cell], styles: &[Style]) -> Option<Panel> {
+fn panel(results: &Results, kind: &(&str, &str), cells: &[&ResultCell], styles: &[Style]) -> Option<Panel> {
     let lines: Vec<PointSeries> =
         cells.iter().zip(styles).filter_map(|(cell, style)| line(results, kind.0, cell, *style)).collect();
     let points = lines.iter().flat_map(|line| line.points.iter().flatten());
@@ -82,7 +82,7 @@ fn panel(results: &Results, kind: &(&str, &str), cells: &[&Cell], styles: &[Styl
 }
 
 /// The quantiles of `cell` over all zones, each a mean over replications.
-fn line(results: &Results, kind: &str, cell: &Cell, style: Style) -> Option<PointSeries> {
+fn line(results: &Results, kind: &str, cell: &ResultCell, style: Style) -> Option<PointSeries> {
     let wanted = |row: &&LatencyRow| {
         row.cell == cell.number && row.kind == kind && row.client_zone == "all" && row.backend_zone == "all"
     };

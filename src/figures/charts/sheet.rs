@@ -5,7 +5,7 @@ use super::cells::Facet;
 use crate::figures::mark::PlotValue;
 use crate::figures::{Figure, Panel};
 use crate::metrics::{Metric, Words};
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// One metric of a chart, in the chart's words.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Shown<'a> {
 }
 
 /// The mean of `metric` over the replications of `cell` with its confidence interval.
-pub(super) fn estimate(results: &Results, cell: &Cell, metric: &Metric) -> Option<PlotValue> {
+pub(super) fn estimate(results: &Results, cell: &ResultCell, metric: &Metric) -> Option<PlotValue> {
     let row = results.summary(cell.number, metric.name)?;
     Some(PlotValue { value: row.mean?, interval: row.ci_low.zip(row.ci_high) })
 }
@@ -76,7 +76,7 @@ impl Sheet<'_> {
         let Self { results, metrics, .. } = self;
         let lacking = |shown: &Shown<'_>| {
             let has = |arm: usize| {
-                let of_arm = |cell: &&Cell| cell.arm == arm;
+                let of_arm = |cell: &&ResultCell| cell.arm == arm;
                 results
                     .cells
                     .iter()

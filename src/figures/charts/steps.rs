@@ -7,7 +7,7 @@ use super::axis::NumericAxis;
 use super::cells::Facet;
 use crate::figures::PanelAxis;
 use crate::figures::mark::{DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries};
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// More thresholds than this would stripe a panel.
 const MOST_HAIRLINES: usize = 24;
@@ -112,7 +112,7 @@ fn shares(results: &Results, along: &NumericAxis, facet: &Facet) -> Vec<(f64, St
     let Some(cliffs) = cliffs.filter(|cliffs| cliffs.axis == along.index) else {
         return Vec::new();
     };
-    let cells = results.cells.iter().filter(|cell: &&Cell| facet.holds(cell));
+    let cells = results.cells.iter().filter(|cell: &&ResultCell| facet.holds(cell));
     let mut found: Vec<(usize, usize)> = cells.flat_map(|cell| cliffs.shares(cell.number)).collect();
     found.sort_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)).then(a.1.cmp(&b.1)));
     found.dedup();

@@ -13,7 +13,7 @@ use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, S
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 const MOST_COLUMNS: usize = 5;
 /// The most points of a line over the width of the figure. Beyond that, lines are hatching.
@@ -108,7 +108,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
 }
 
 /// The samples of `cell` between single zones; those over all zones only where there are no others.
-fn samples<'a>(results: &'a Results, cell: &Cell) -> Vec<&'a TimelineRow> {
+fn samples<'a>(results: &'a Results, cell: &ResultCell) -> Vec<&'a TimelineRow> {
     let all: Vec<&TimelineRow> = results.timeline.iter().filter(|row| row.cell == cell.number).collect();
     let single: Vec<&TimelineRow> =
         all.iter().filter(|row| from(row) != "all" && to(row) != "all").copied().collect();
@@ -231,7 +231,7 @@ fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Cloc
     lines
 }
 
-fn legend(results: &Results, cells: &[&Cell], zones: &Zones, clock: &Clock) -> Vec<Key> {
+fn legend(results: &Results, cells: &[&ResultCell], zones: &Zones, clock: &Clock) -> Vec<Key> {
     let zone = |(position, label): (usize, &String)| Key {
         name: if results.description.zones.contains(&zones.names[position]) {
             format!("zone {label}")

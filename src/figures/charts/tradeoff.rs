@@ -11,7 +11,7 @@ use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::capitalized;
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::Metric;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 /// With more cells than this, points are small, not joined, and named only where no other is better.
 const MANY: usize = 40;
@@ -23,7 +23,7 @@ const TAIL: &Metric = Metric::named("request_p99_ms");
 
 /// A cell with its place in the figure.
 struct Place<'a> {
-    cell: &'a Cell,
+    cell: &'a ResultCell,
     x: PlotValue,
     y: PlotValue,
     /// Whether no other cell is better in both ways.

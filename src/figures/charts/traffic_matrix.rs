@@ -9,7 +9,7 @@ use super::zones;
 use crate::figures::mark::{HeatCell, PanelMark};
 use crate::figures::{Figure, Panel, PanelAxis};
 use crate::metrics::unit::Unit;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 use zones::Zones;
 
 const MOST_PANELS: usize = 9;
@@ -37,7 +37,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     Some(figure)
 }
 
-fn panel(results: &Results, cell: &Cell, from: &Zones, to: &Zones) -> Panel {
+fn panel(results: &Results, cell: &ResultCell, from: &Zones, to: &Zones) -> Panel {
     let mut sums: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for row in results.traffic.iter().filter(|row| row.cell == cell.number) {
         *sums.entry((&row.client_zone, &row.backend_zone)).or_default() += row.connections.unwrap_or(0.0);

@@ -10,7 +10,7 @@ use crate::figures::mark::{DataPoint, Join, LevelLine, PanelMark, PlotValue, Poi
 use crate::figures::style::Style;
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::Metric;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 
 pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
     let Sheet { results, metrics, facets, .. } = sheet;
@@ -63,7 +63,7 @@ struct Limits {
 }
 
 fn notes(results: &Results, along: &NumericAxis, limits: Limits) -> Vec<String> {
-    let level = |cell: &Cell| cell.values[along.index].is_empty();
+    let level = |cell: &ResultCell| cell.values[along.index].is_empty();
     let mut notes = Vec::new();
     if results.cells.iter().any(level) {
         notes.push(format!("Lines from edge to edge: arms that have no {}.", along.name));
@@ -100,7 +100,7 @@ fn marks(
 ) -> Vec<PanelMark> {
     let mut marks = Vec::new();
     for (arm, (name, style)) in results.arms.iter().zip(styles).enumerate() {
-        let held = |cell: &&Cell| cell.arm == arm && facet.holds(cell);
+        let held = |cell: &&ResultCell| cell.arm == arm && facet.holds(cell);
         let mut points = Vec::new();
         for cell in results.cells.iter().filter(held) {
             let estimate = estimate(results, cell, metric);

@@ -13,7 +13,6 @@ pub(super) const KNOWN: &[&str] = &[
     "circle experiment: assignment, charts, empirical, plan, threshold, world",
     "circle experiment: files, trace",
     // Names of several public types, and their rooms.
-    "name Cell",       // experiment, results
     "name Clients",    // experiment, sim
     "name Count",      // random, experiment
     "name Factor",     // sim, workload

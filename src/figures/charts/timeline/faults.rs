@@ -5,7 +5,7 @@ use crate::figures::mark::{PanelMark, ShadedSpan};
 use crate::figures::style::Color;
 use crate::metrics::unit::Unit;
 use crate::results::description::FaultEntry;
-use crate::results::{Cell, Results};
+use crate::results::{ResultCell, Results};
 use crate::time::SimDuration;
 
 /// The shades of kinds of faults, in the order in which they come.
@@ -57,7 +57,7 @@ pub(super) fn spans(results: &Results, cell: usize, clock: &Clock, named: bool) 
 }
 
 /// The shades that are seen, with what they mean.
-pub(super) fn legend(results: &Results, cells: &[&Cell], clock: &Clock) -> Vec<(String, Color)> {
+pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) -> Vec<(String, Color)> {
     let spans: Vec<PanelMark> =
         cells.iter().flat_map(|cell| spans(results, cell.number, clock, false)).collect();
     let is_seen = |color: Color| spans.iter().filter_map(PanelMark::as_span).any(|span| span.color == color);
@@ -184,7 +184,7 @@ mod tests {
         let said = |results: &Results| figure(results).unwrap().notes.join(" ").contains("change them");
         assert!(!said(&results));
         let mut faults = PerCell::default();
-        let kind = |cell: &Cell| if cell.number == 0 { "refuse" } else { "slow" };
+        let kind = |cell: &ResultCell| if cell.number == 0 { "refuse" } else { "slow" };
         results
             .cells
             .iter()
