@@ -51,7 +51,12 @@ impl Console {
     /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.chain().find_map(|cause| cause.downcast_ref::<ExperimentError>()) {
-            Some(error) => say(&error.render(self.color)),
+            Some(cause) => {
+                if !error.is::<ExperimentError>() {
+                    self.warn(&error.to_string());
+                }
+                say(&cause.render(self.color));
+            }
             None => self.warn(&format!("{error:#}")),
         }
     }

@@ -85,8 +85,11 @@ pub enum ResultsError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
-    /// `experiment.toml` has to be read, and is no experiment.
-    #[error("{} can't be read", path.display())]
+    /// `experiment.toml` has to be read, for nothing else says what the rows are about, and is no experiment.
+    #[error(
+        "there is no resolved.json of this version for {}, and the file itself can't be read; mend it, put the files that it \
+         names back, or run the experiment again", path.display()
+    )]
     Experiment {
         /// The file.
         path: PathBuf,
