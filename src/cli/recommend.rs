@@ -47,7 +47,7 @@ pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Resu
     let sections = recommend_all(&observed, &request)?;
     let policies = observed.results().description.policies.as_ref();
     if policies.is_none() {
-        console.note("note: without a readable experiment.toml, equal policies can't be told by the rules");
+        console.note("note: without a resolved.json of its rows, equal policies can't be told by the rules");
     }
     let same = policies.map_or(&[][..], |policies| &policies.same);
     console.data(&match args.format {

@@ -140,7 +140,7 @@ impl Observed {
         let name = &self.results.metrics[metric];
         let file = match Metric::of(name).whole()? {
             MetricWhole::ZonalConnections | MetricWhole::ZonalBytes if self.zonal.is_empty() => {
-                "traffic.csv and experiment.toml"
+                "traffic.csv and resolved.json"
             }
             MetricWhole::RoundTrips if self.round_trips.is_empty() => "latency.csv",
             _ => return None,
