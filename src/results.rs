@@ -281,7 +281,7 @@ mod tests {
             "{error}"
         );
         let error = error_after("experiment.toml", |text| text.replacen("\"10m\"", "\"10\"", 1));
-        assert!(error.contains("experiment.toml, and the file itself can't be read; mend it"), "{error}");
+        assert!(error.contains("its experiment.toml can't be read; mend it"), "{error}");
         let error = error_after("resolved.json", |text| text.replacen("\"zones\"", "\"regions\"", 1));
         assert!(error.contains("can't read") && error.contains("resolved.json"), "{error}");
     }

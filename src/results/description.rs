@@ -233,9 +233,7 @@ impl Description {
             }
         }
         let Some(text) = text else { return Ok(Self::default()) };
-        let path = dir.join(EXPERIMENT);
-        let experiment = Experiment::read(&path, &Overrides::default())
-            .map_err(|source| ResultsError::Experiment { path, source })?;
+        let experiment = Experiment::read(&dir.join(EXPERIMENT), &Overrides::default())?;
         Ok(Self::new(&experiment, &text))
     }
 

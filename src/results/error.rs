@@ -87,15 +87,10 @@ pub enum ResultsError {
     },
     /// `experiment.toml` has to be read, for nothing else says what the rows are about, and is no experiment.
     #[error(
-        "there is no resolved.json of this version for {}, and the file itself can't be read; mend it, put the files that it \
-         names back, or run the experiment again", path.display()
+        "this results folder has no resolved.json of this version, and its experiment.toml can't be read; mend it, put the \
+         files that it names back, or run the experiment again"
     )]
-    Experiment {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        source: ExperimentError,
-    },
+    Experiment(#[from] ExperimentError),
     /// `resolved.json` is written in another format, and there is no experiment file to make it anew from.
     #[error(
         "{}: written by zonesim {version} in another format than that of {}; put its experiment.toml back beside it, or run \
