@@ -52,10 +52,10 @@ impl Console {
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.chain().find_map(|cause| cause.downcast_ref::<ExperimentError>()) {
             Some(cause) => {
-                if !error.is::<ExperimentError>() {
-                    self.warn(&error.to_string());
-                }
                 say(&cause.render(self.color));
+                if !error.is::<ExperimentError>() {
+                    say(&format!("note: {error}"));
+                }
             }
             None => self.warn(&format!("{error:#}")),
         }

@@ -96,24 +96,17 @@ fn fails(folder: &Path, file: &str, change: &dyn Fn(&str) -> String, status: i32
 fn wrong_requests_and_broken_folders_are_clear_errors_and_leave_nothing_behind() {
     let folder = results_alone(&asking(), 3);
     let folder = folder.path();
-    let line = asking().lines().position(|line| line == "[[charts]]").unwrap() + 2;
-    let metric =
-        format!("out/experiment.toml, line {line}: charts.0.metric: there is no metric \"failure_rate\"");
-    fails(
-        folder,
-        "experiment.toml",
-        &|text| text.replacen("metric = \"failure_ratio\"", "metric = \"failure_rate\"", 1),
-        2,
-        &format!("{metric}; did you mean \"failure_ratio\"?"),
-    );
-    fails(
-        folder,
-        "experiment.toml",
-        &|text| text.replace("axis = \"spillover_ratio\"", "axis = \"rate\""),
-        2,
-        "charts.0.axis: there is no axis \"rate\"",
-    );
-    fails(folder, "experiment.toml", &|text| text.replace("[[charts]]", "[[charts]"), 1, "experiment.toml");
+    for (from, to, part) in [
+        ("metric = \"failure_ratio\"", "metric = \"failure_rate\"", "did you mean `failure_ratio`?"),
+        (
+            "axis = \"spillover_ratio\"",
+            "axis = \"rate\"",
+            "`charts.0.axis` names \"rate\", which does not exist",
+        ),
+        ("[[charts]]", "[[charts]", "experiment.toml can't be read; mend it"),
+    ] {
+        fails(folder, "experiment.toml", &|text| text.replacen(from, to, 1), 2, part);
+    }
     fails(folder, "summary.csv", &|text| text[..text.len() - 4].to_owned(), 1, "summary.csv: half-written");
     fails(
         folder,
