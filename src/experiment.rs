@@ -37,6 +37,7 @@ mod draft;
 mod empirical;
 mod error;
 mod files;
+mod keys;
 mod node;
 mod path;
 mod plan;
@@ -65,8 +66,10 @@ use draft::Draft;
 pub use error::ExperimentError;
 use error::{Place, Report};
 use files::DataFiles;
+pub use keys::{KeyBound, KeyRange, KeyRow};
 use path::{NamePath, dotted};
 use plan::{Arm, Plan};
+pub use plan::{key, keys};
 pub use precision::Precision;
 pub use problem::nearest;
 pub use threshold::{Limits, Threshold};
@@ -181,11 +184,11 @@ impl Experiment {
         let document = draft.document()?;
         let plan = plan::plan(&document)
             .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
-        let paths = axis_paths(&plan.arms);
+        let paths = plan::axis_paths(&plan.arms);
         let columns = column::columns(&paths);
         let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
         let mut base = document.as_table().clone();
-        plan::KEYS.into_iter().for_each(|key| drop(base.remove(key)));
+        plan::keep_cells(&mut base);
         let experiment = Self {
             cells: cells(&plan.arms, &paths),
             axes: paths.iter().zip(columns).map(axis).collect(),
@@ -335,7 +338,11 @@ impl Experiment {
             let assignments = self.assignments(cell);
             let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
             if let Err(problem) = applied.and_then(|()| world::scenario(&root, &self.files).map(drop)) {
-                let check = |root: &Table| world::scenario(root, &self.files).map(drop);
+                let check = |root: &Table| {
+                    let mut root = root.clone();
+                    plan::keep_cells(&mut root);
+                    world::scenario(&root, &self.files).map(drop)
+                };
                 return Err(draft.report(
                     problem,
                     &assignments,
@@ -357,17 +364,6 @@ impl Experiment {
         });
         arm.set.iter().cloned().chain(axes).collect()
     }
-}
-
-/// The paths of all axes, in order of first appearance.
-fn axis_paths(arms: &[Arm]) -> Vec<NamePath> {
-    let mut paths: Vec<NamePath> = Vec::new();
-    for axis in arms.iter().flat_map(|arm| &arm.axes) {
-        if !paths.contains(&axis.path) {
-            paths.push(axis.path.clone());
-        }
-    }
-    paths
 }
 
 /// All cells, of an experiment with axes of these `paths`.

@@ -42,6 +42,8 @@
 //!
 //! # To add a …
 //!
+//! - **key** of the experiment file: a field of the struct that its table is read into, in `experiment/world/`. Errors,
+//!   what arms may set and the table of all keys ([`experiment::keys`]) derive from it.
 //! - **metric**: a row of [`metrics::METRICS`]. Headers, summaries and thresholds derive from it.
 //! - **chart**: a file in `figures/charts/` and its line in the list there.
 //! - **distribution**: a form in `random/distribution.rs` and a law in `random/distribution/law.rs`. **Arrival process**:

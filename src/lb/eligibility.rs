@@ -1,5 +1,6 @@
 //! The original eligible backends of a backend service (rules ELIG-1 to ELIG-11).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendSet, Role, Roster};
@@ -7,7 +8,7 @@ use super::ratio::Ratio;
 use super::target_pool::eligible_instances;
 
 /// When primaries give way to failover backends, and what happens when nothing is healthy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FailoverPolicy {
     /// The share of healthy primaries below which the failover backends serve.

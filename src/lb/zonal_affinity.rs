@@ -2,6 +2,7 @@
 //!
 //! [`decide`] returns every set on the way, so that `explain` prints what the engine used.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::backend::{BackendSet, Roster};
@@ -10,7 +11,7 @@ use super::ratio::Ratio;
 use crate::ids::ZoneId;
 
 /// Whether, and how firmly, new connections stay in their client's zone (ZON-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WrittenZonalAffinity", into = "WrittenZonalAffinity")]
 pub enum ZonalAffinity {
     /// The original eligible backends are used as they are.
@@ -42,7 +43,7 @@ impl ZonalAffinity {
 }
 
 /// The two fields as the API has them. A ratio without spilling is accepted and ignored (ZON-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WrittenZonalAffinity {
     /// Which of the three.
@@ -52,7 +53,7 @@ pub struct WrittenZonalAffinity {
 }
 
 /// Zonal affinity without a ratio, as the API spells it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Spillover {
     /// Off.
     #[default]
@@ -88,7 +89,7 @@ impl From<ZonalAffinity> for WrittenZonalAffinity {
 }
 
 /// Which text of the documentation decides when all primaries are unhealthy and spilling is on (ZON-9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SpecVersion {
     /// General availability (2026): the zone's own unhealthy backends.
     #[default]

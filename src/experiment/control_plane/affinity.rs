@@ -1,12 +1,14 @@
 //! Session affinity as it is written (AFF-1).
 
+use schemars::JsonSchema;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lb::affinity::SessionAffinity;
 
 /// A session affinity of a passthrough load balancer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(with = "String", extend("enum" = NAMES, "examples" = ["CLIENT_IP"]))]
 pub(in super::super) struct Affinity(SessionAffinity);
 
 /// The names of [`SessionAffinity`].

@@ -76,6 +76,13 @@ impl Refusal {
 
     fn problem(&self, path: KeyPath) -> Problem {
         let Self { what, help, .. } = self;
-        Problem { path, at_key: false, what: format!(": {what}"), note: None, help: Some(help.clone()) }
+        Problem {
+            path,
+            at_key: false,
+            what: format!(": {what}"),
+            note: None,
+            help: Some(help.clone()),
+            names_missing_key: false,
+        }
     }
 }

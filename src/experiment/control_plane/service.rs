@@ -1,7 +1,8 @@
 //! A backend service: its settings, and which of them the Compute API refuses together
 //! (AFF-1, CTE-1, CTE-5, CTE-7, ELIG-13, XBS-1, XBS-2, ZON-2).
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use crate::lb::Settings;
@@ -36,8 +37,8 @@ pub(in super::super) struct Service {
     pub(in super::super) failover_drain: SimDuration,
 }
 
-/// Default: INTERNAL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Internal or external.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in super::super) enum Scheme {
     #[default]
@@ -46,7 +47,7 @@ pub(in super::super) enum Scheme {
 }
 
 /// How backends are selected. Default: RENDEZVOUS for internal load balancers, MAGLEV for external ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(in super::super) enum LocalityPolicy {
     Rendezvous,
@@ -90,10 +91,10 @@ pub(in super::super) struct Tracking {
 }
 
 /// `zonal_affinity`, or what an operation changes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct ZonalAffinityKeys {
-    /// Default: disabled.
+    /// Whether, and how firmly, connections stay in their zone. Default: ZONAL_AFFINITY_DISABLED.
     spillover: Option<Spillover>,
     /// Accepted and ignored unless spilling is configured (ZON-1). Default: 0.0.
     spillover_ratio: Option<Ratio>,
@@ -110,11 +111,14 @@ impl ZonalAffinityKeys {
 }
 
 /// `failover_policy`, or what an operation changes of it. Its defaults are those of [`FailoverPolicy`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct FailoverKeys {
+    /// The share of healthy primaries below which the failover backends serve. Default: 0.0.
     failover_ratio: Option<Ratio>,
+    /// Whether new connections are dropped when no backend is healthy (ELIG-10). Default: false.
     drop_traffic_if_unhealthy: Option<bool>,
+    /// Whether a switch between the roles ends existing connections at once. Default: false.
     disable_connection_drain_on_failover: Option<bool>,
 }
 
@@ -134,14 +138,15 @@ impl FailoverKeys {
 }
 
 /// `connection_tracking_policy`, or what an operation changes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct TrackingKeys {
-    /// Default: PER_CONNECTION.
+    /// What one entry stands for. Default: PER_CONNECTION.
     tracking_mode: Option<TrackingMode>,
-    /// Default: DEFAULT_FOR_PROTOCOL.
+    /// Whether an entry keeps pointing at a backend that has become unhealthy. Default: DEFAULT_FOR_PROTOCOL.
     connection_persistence_on_unhealthy_backends: Option<Persistence>,
-    /// Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
+    /// How long an entry lives without packets. Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
+    #[schemars(example = &"600s")]
     idle_timeout: Option<SimDuration>,
 }
 

@@ -1,16 +1,17 @@
 //! `[semantics]`: what holds where the documents are silent, or contradict each other.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::experiment::bounded::Span;
 use crate::lb::zonal_affinity::SpecVersion;
 use crate::time::SimDuration;
 
 /// `[semantics]`
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Semantics {
-    /// Which text decides where Preview and GA differ (ZON-9). Default: GA.
+    /// Which text decides where Preview and GA differ (ZON-9).
     pub(super) zonal_affinity_text: SpecVersion,
     /// How long entries of the old role live on after a switch of roles, unless draining is disabled (O1).
     pub(super) failover_drain: FailoverDrain,
@@ -18,9 +19,10 @@ pub(super) struct Semantics {
     pub(super) portless_fragments: PortlessFragments,
 }
 
-/// A time to drain. Default: 600 s.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// A time to drain.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SimDuration")]
+#[schemars(extend("x-most" = Span::LONGEST))]
 pub(super) struct FailoverDrain(SimDuration);
 
 impl Default for FailoverDrain {
@@ -46,8 +48,8 @@ impl TryFrom<SimDuration> for FailoverDrain {
     }
 }
 
-/// Default: drop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What becomes of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PortlessFragments {
     /// They are lost, and so is their datagram.
