@@ -3,33 +3,41 @@
 //! Nothing of a run depends on them. They are drawn from the results folder, which keeps the file, so that here they are
 //! only checked.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::column::columns;
 use super::path::KeyPath;
+use super::path::NamePath;
 use super::plan::{Arm, ArmAxis};
 use super::problem::{Problem, distinct, quoted};
-use super::{axis_paths, path::NamePath};
 use crate::metrics::{METRICS, Metric};
 
 /// `[[charts]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenChart {
     /// What is shown: a metric of `summary.csv`.
+    #[schemars(example = &"failure_ratio")]
     metric: String,
     /// What it is shown against: the column of an axis.
+    #[schemars(example = &"spillover_ratio")]
     axis: String,
     /// The column of another axis, of which each value gets a panel. Default: every combination of the others.
+    #[schemars(example = &"rate")]
     facet: Option<String>,
     /// Only these arms. Default: all.
+    #[schemars(example = ["spill"])]
     arms: Option<Vec<String>>,
     /// Which axes have equal ratios equally long. Default: what suits the values.
+    #[schemars(extend("enum" = LOGS))]
     log: Option<String>,
     /// The title. Default: metric and axis in words.
     #[serde(default, rename = "title")]
+    #[schemars(example = &"Failures")]
     _title: Option<String>,
     /// The name of its file, without an end. Default: `<metric>_vs_<axis>`.
+    #[schemars(example = &"failures")]
     file: Option<String>,
 }
 
@@ -43,9 +51,8 @@ struct Axes<'a> {
     arms: &'a [Arm],
 }
 
-/// Checks that `written` charts can be drawn of the cells of `arms`.
-pub(super) fn check(written: &[WrittenChart], arms: &[Arm]) -> Result<(), Problem> {
-    let paths = axis_paths(arms);
+/// Checks that `written` charts can be drawn of the cells of `arms`, whose axes have these `paths`.
+pub(super) fn check(written: &[WrittenChart], arms: &[Arm], paths: Vec<NamePath>) -> Result<(), Problem> {
     let axes = Axes { columns: columns(&paths), paths, arms };
     let place = |index| KeyPath::to("charts").member(index);
     for (index, chart) in written.iter().enumerate() {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::files::open;
@@ -21,10 +22,11 @@ use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource}
 pub(super) type WrittenArrivals = ArrivalSpec<TraceFile>;
 
 /// A trace as the experiment file names it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceFile {
     /// The path of a CSV file.
+    #[schemars(example = &"data.csv")]
     pub file: String,
 }
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::not_forever;
@@ -16,26 +17,27 @@ use crate::time::SimDuration;
 type Members = Whole<1, { MAX_BACKENDS as u32 }>;
 
 /// `autoscaling_policy`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AutoscalingKeys {
     /// The least members. Default: the group's size.
     min_num_replicas: Option<Members>,
     /// The most members.
+    #[schemars(extend("examples" = [10]))]
     max_num_replicas: Members,
-    /// Default: a target of 0.6.
+    /// What it aims at.
     #[serde(default)]
     cpu_utilization: CpuUtilization,
-    /// How long a new member's utilization does not count. Default: 60 s.
+    /// How long a new member's utilization does not count.
     #[serde(default = "minute")]
     cool_down_period: SimDuration,
-    /// From the order of a member to its serving. Default: 60 s.
+    /// From the order of a member to its serving.
     #[serde(default = "minute")]
     boot_time: SimDuration,
-    /// From one look at the members to the next. Default: 10 s.
+    /// From one look at the members to the next.
     #[serde(default = "ten_seconds")]
     evaluation_interval: Span,
-    /// How long a group must have been too large before members are removed. Default: 10 min.
+    /// How long a group must have been too large before members are removed.
     #[serde(default = "ten_minutes")]
     stabilization_period: SimDuration,
 }

@@ -1,6 +1,7 @@
 //! `[health_check]`: when backends are probed, and by whom.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
 use crate::experiment::path::KeyPath;
@@ -9,30 +10,34 @@ use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
 /// `[health_check]`
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HealthCheckTable {
-    /// Default: TCP for a backend service, HTTP for target pools, which know no other.
+    /// What a probe asks for. Default: TCP for a backend service, HTTP for target pools, which know no other.
     pub(super) r#type: Option<ProbeType>,
-    /// From the start of one probe to the start of the next. Default: 5 s.
+    /// From the start of one probe to the start of the next: 1 to 300 whole seconds (HCK-2).
+    #[schemars(extend("x-least" = "1s", "x-most" = "300s"))]
     check_interval: SimDuration,
-    /// How long a probe waits. Default: 5 s.
+    /// How long a probe waits: 1 to 300 whole seconds, at most the interval (HCK-2).
+    #[schemars(extend("x-least" = "1s", "x-most" = "300s"))]
     timeout: SimDuration,
-    /// Default: 2.
+    /// Successes in a row that make a backend healthy (HCK-2).
+    #[schemars(range(min = 1, max = 10))]
     healthy_threshold: i64,
-    /// Default: 2.
+    /// Failures in a row that make a backend unhealthy (HCK-2).
+    #[schemars(range(min = 1, max = 10))]
     unhealthy_threshold: i64,
-    /// Default: one, which decides alone, with a random phase.
+    /// The probers of each backend (HCK-6).
     probers: Probers,
-    /// Default: UNHEALTHY.
+    /// What backends are until probes have found out.
     initial_state: InitialState,
-    /// From a change of health to its effect. Default: 0 s.
+    /// From a change of health to its effect.
     propagation_delay: SimDuration,
-    /// Whether probes wait for a worker like requests, and take it as long. Default: false.
+    /// Whether probes wait for a worker like requests, and take it as long.
     through_queue: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum InitialState {
     Healthy,
