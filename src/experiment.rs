@@ -27,6 +27,7 @@
 //! it, which shows that.
 
 mod api;
+mod arm;
 mod assignment;
 mod axis;
 mod bounded;
@@ -39,6 +40,7 @@ mod error;
 mod files;
 mod keys;
 mod node;
+mod open;
 mod path;
 mod per_cell;
 mod plan;
@@ -61,6 +63,7 @@ use toml_edit::{DocumentMut, Table, value};
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
+use arm::Arm;
 use assignment::Assignment;
 pub use axis::{AxisValue, grid};
 use draft::Draft;
@@ -70,7 +73,7 @@ use files::DataFiles;
 pub use keys::{KeyBound, KeyRange, KeyRow};
 use path::{NamePath, dotted};
 pub use per_cell::PerCell;
-use plan::{Arm, Plan};
+use plan::Plan;
 pub use plan::{key, keys};
 pub use precision::Precision;
 pub use problem::nearest;
@@ -190,7 +193,7 @@ impl Experiment {
         let document = draft.document()?;
         let plan = plan::plan(&document)
             .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
-        let paths = plan::axis_paths(&plan.arms);
+        let paths = arm::axis_paths(&plan.arms);
         let columns = column::columns(&paths);
         let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
         let mut base = document.as_table().clone();

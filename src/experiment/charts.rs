@@ -6,10 +6,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::arm::{Arm, ArmAxis, axis_paths};
 use super::column::columns;
-use super::path::KeyPath;
-use super::path::NamePath;
-use super::plan::{Arm, ArmAxis};
+use super::path::{KeyPath, NamePath};
 use super::problem::{Problem, distinct, quoted};
 use crate::metrics::{METRICS, Metric};
 
@@ -51,8 +50,9 @@ struct Axes<'a> {
     arms: &'a [Arm],
 }
 
-/// Checks that `written` charts can be drawn of the cells of `arms`, whose axes have these `paths`.
-pub(super) fn check(written: &[WrittenChart], arms: &[Arm], paths: Vec<NamePath>) -> Result<(), Problem> {
+/// Checks that `written` charts can be drawn of the cells of `arms`.
+pub(super) fn check(written: &[WrittenChart], arms: &[Arm]) -> Result<(), Problem> {
+    let paths = axis_paths(arms);
     let axes = Axes { columns: columns(&paths), paths, arms };
     let place = |index| KeyPath::to("charts").member(index);
     for (index, chart) in written.iter().enumerate() {

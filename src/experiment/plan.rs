@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml_edit::{Table, TableLike};
 
+use super::arm::{Arm, ArmAxis};
 use super::assignment::{Assignment, Origin};
-use super::axis::{AxisRange, AxisValue, axis_values};
+use super::axis::{AxisRange, axis_values};
 use super::bounded::Name;
 use super::charts::{self, WrittenChart};
 use super::keys::{KeyRow, KeyTable};
@@ -41,35 +42,6 @@ pub(super) struct Plan {
     /// At least one.
     pub arms: Vec<Arm>,
     pub thresholds: Vec<Threshold>,
-}
-
-/// One of the alternatives that an experiment compares.
-#[derive(Clone, Debug)]
-pub(super) struct Arm {
-    pub name: String,
-    pub set: Vec<Assignment>,
-    /// Its own axes, then the shared ones.
-    pub axes: Vec<ArmAxis>,
-}
-
-/// An axis of an arm.
-#[derive(Clone, Debug)]
-pub(super) struct ArmAxis {
-    pub path: NamePath,
-    pub values: Vec<AxisValue>,
-    /// Where the file describes it.
-    pub place: KeyPath,
-    /// Whether the file lists its values there.
-    pub is_list: bool,
-}
-
-impl ArmAxis {
-    /// The assignment of `value`, which is one of its values.
-    pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
-        let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
-        let place = index.map_or_else(|| self.place.clone(), |index| self.place.clone().member(index));
-        Assignment { path: self.path.clone(), value: value.to_toml(), origin: Origin::File(place) }
-    }
 }
 
 /// The keys of the root that a plan is read from.
@@ -161,7 +133,7 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     let node = Node::Table(root);
     let written: PlanKeys = read(node, &KeyPath::default())?;
     let arms = arms(node)?;
-    charts::check(&written.charts, &arms, axis_paths(&arms))?;
+    charts::check(&written.charts, &arms)?;
     let (replications, precision) = repetition(&written.simulation)?;
     let finds_warmup = written.simulation.warmup == Warmup::Auto;
     arms.iter().try_for_each(|arm| check_warmup(arm, finds_warmup))?;
@@ -185,17 +157,6 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
         return Err(Problem::that(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}")));
     }
     Ok(plan)
-}
-
-/// The paths of the axes of `arms`, in order of first appearance.
-pub(super) fn axis_paths(arms: &[Arm]) -> Vec<NamePath> {
-    let mut paths: Vec<NamePath> = Vec::new();
-    for axis in arms.iter().flat_map(|arm| &arm.axes) {
-        if !paths.contains(&axis.path) {
-            paths.push(axis.path.clone());
-        }
-    }
-    paths
 }
 
 /// How often each cell is run, at most, and for which precision.
@@ -232,27 +193,6 @@ fn check_warmup(arm: &Arm, finds_warmup: bool) -> Result<(), Problem> {
         return Err(Problem::that(place, what, help));
     }
     Ok(())
-}
-
-impl Arm {
-    /// How many cells it has.
-    fn cells(&self) -> u128 {
-        self.axes.iter().fold(1, |cells, axis| cells.saturating_mul(axis.values.len() as u128))
-    }
-
-    /// The values of its cells, in the order of its axes, the last one changing fastest.
-    pub(super) fn combinations(&self) -> impl Iterator<Item = Vec<&AxisValue>> {
-        let cells = usize::try_from(self.cells()).expect("the number of runs was checked");
-        (0..cells).map(|mut number| {
-            let mut values: Vec<&AxisValue> = Vec::with_capacity(self.axes.len());
-            for axis in self.axes.iter().rev() {
-                values.push(&axis.values[number % axis.values.len()]);
-                number /= axis.values.len();
-            }
-            values.reverse();
-            values
-        })
-    }
 }
 
 /// `[[arms]]`, where `set` and `sweep` are read on their own.

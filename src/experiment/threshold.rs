@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Cell;
+use super::arm::Arm;
 use super::path::KeyPath;
-use super::plan::Arm;
 use super::problem::Problem;
 use crate::metrics::{METRICS, Metric};
 

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::files::open;
+use super::open::open;
 use super::problem::choice;
 use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};

@@ -5,26 +5,23 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::groups::MemberCount;
 use super::not_forever;
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::MAX_BACKENDS;
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
-
-/// A number of members.
-type Members = Whole<1, { MAX_BACKENDS as u32 }>;
 
 /// `autoscaling_policy`
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AutoscalingKeys {
     /// The least members. Default: the group's size.
-    min_num_replicas: Option<Members>,
+    min_num_replicas: Option<MemberCount>,
     /// The most members.
     #[schemars(extend("examples" = [10]))]
-    max_num_replicas: Members,
+    max_num_replicas: MemberCount,
     /// What it aims at.
     #[serde(default)]
     cpu_utilization: CpuUtilization,

@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{Count, GroupPlan, ServerKeys, Weight, members, zones_of};
+use super::groups::{GroupPlan, MemberCount, ServerKeys, Weight, members, zones_of};
 use super::health_check::HealthCheckTable;
 use super::semantics::Semantics;
 use crate::compute::{
@@ -194,7 +194,7 @@ struct BackendGroup {
     zones: Option<Vec<String>>,
     /// How many members it has.
     #[serde(default = "group_size")]
-    size: Count,
+    size: MemberCount,
     /// Whether its members are failover backends.
     #[serde(default)]
     failover: bool,
@@ -224,7 +224,7 @@ impl BackendGroup {
     }
 }
 
-fn group_size() -> Count {
+fn group_size() -> MemberCount {
     Whole::new(4)
 }
 

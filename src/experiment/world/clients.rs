@@ -155,7 +155,7 @@ impl Front {
 }
 
 /// The places that clients are in, zones first, and the client groups.
-pub(super) type Clients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
+pub(super) type PlacedClients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
 
 /// The clients that `written` describes, of a load balancer in the region called `region`.
 #[expect(clippy::too_many_arguments, reason = "to be parted")]
@@ -166,7 +166,7 @@ pub(super) fn clients(
     front: Front,
     backends: &Backends,
     files: &DataFiles,
-) -> Result<Clients, Problem> {
+) -> Result<PlacedClients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
         return Err(Problem::that(list(), "is empty", "write at least one client group"));

@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Weight {
 }
 
 /// A number of instances.
-pub(super) type Count = Whole<1, { MAX_BACKENDS as u32 }>;
+pub(super) type MemberCount = Whole<1, { MAX_BACKENDS as u32 }>;
 
 /// The names of the first `size` members of the group `name`.
 pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {

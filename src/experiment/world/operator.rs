@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backend_service::{FailoverKeys, TrackingKeys, ZonalAffinityKeys};
-use super::groups::{Count, NumberedGroup};
+use super::groups::{MemberCount, NumberedGroup};
 use super::health_check::HealthCheckTable;
 use crate::compute::{
     ApiError, BackendService, ControlPlane, Reason, Reference, Resources, quoted, session_affinity,
@@ -44,13 +44,13 @@ pub(super) enum Verb {
         group: String,
         /// How many; of those that are removed the newest. Default: all of them.
         #[schemars(extend("examples" = [2]))]
-        count: Count,
+        count: MemberCount,
     },
     /// `instanceGroups.removeInstances`, `targetPools.removeInstance`: these, or the newest of a group, all of them
     /// without a count.
     RemoveInstances {
         group: Option<String>,
-        count: Option<Count>,
+        count: Option<MemberCount>,
         /// These instances, by their names. Default: those of `group`.
         backends: Option<Vec<String>>,
     },
@@ -195,7 +195,7 @@ impl Operator {
         changed.map_err(|error| name_the_table(error, &self.plane.resources, check))
     }
 
-    fn add_instances(&mut self, group: &str, count: Count) -> Answer {
+    fn add_instances(&mut self, group: &str, count: MemberCount) -> Answer {
         let index = self.find_group(group)?;
         let group = &mut self.groups[index];
         let numbers = group.highest + 1..=group.highest + count.get();
@@ -220,7 +220,7 @@ impl Operator {
     fn to_remove(
         &self,
         group: Option<&str>,
-        count: Option<Count>,
+        count: Option<MemberCount>,
         backends: Option<&[String]>,
     ) -> Result<Vec<Member>, ApiError> {
         let names = match (group, backends) {

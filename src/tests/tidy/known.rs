@@ -10,19 +10,12 @@ pub(super) const KNOWN: &[&str] = &[
     "absence lb/tracking.rs serde",
     "absence lb/zonal_affinity.rs serde",
     "absence results/setup.rs toml_edit",
-    // Modules that use each other.
-    "circle experiment: assignment, charts, empirical, plan, threshold, world",
-    "circle experiment: files, trace",
     // Panics without a reason.
     "reason figures/page.rs",
     // Names of several public types, and their rooms.
     "name Cell",       // experiment, results
-    "name Clients",    // experiment, sim
-    "name Count",      // random, experiment
-    "name Factor",     // sim, workload
     "name Fault",      // sim, results
     "name Group",      // sim, results
-    "name NotAFactor", // sim, workload
     "name Sample",     // stats, sim
     "name Simulation", // experiment, sim, results
     "name Threshold",  // experiment, results
