@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
+use crate::lb::health::{HealthChecking, Phase, ProberCount, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
 /// `[health_check]`
@@ -28,13 +28,32 @@ pub(super) struct HealthCheckTable {
     #[schemars(range(min = 1, max = 10))]
     unhealthy_threshold: i64,
     /// The probers of each backend (HCK-6).
-    probers: Probers,
+    probers: ProberKeys,
     /// What backends are until probes have found out.
     initial_state: InitialState,
     /// From a change of health to its effect.
     propagation_delay: SimDuration,
     /// Whether probes wait for a worker like requests, and take it as long.
     through_queue: bool,
+}
+
+/// `probers`
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ProberKeys {
+    /// How many there are.
+    count: ProberCount,
+    /// How their views make one.
+    verdict: ProberVerdict,
+    /// When their first probes start.
+    phase: Phase,
+}
+
+impl Default for ProberKeys {
+    fn default() -> Self {
+        let Probers { count, verdict, phase } = Probers::default();
+        Self { count, verdict, phase }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +71,7 @@ impl Default for HealthCheckTable {
             timeout: SimDuration::from_secs(5),
             healthy_threshold: 2,
             unhealthy_threshold: 2,
-            probers: Probers::default(),
+            probers: ProberKeys::default(),
             initial_state: InitialState::Unhealthy,
             propagation_delay: SimDuration::ZERO,
             through_queue: false,
@@ -68,10 +87,11 @@ impl HealthCheckTable {
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
-        let count = self.probers.count.get();
-        if self.probers.verdict == ProberVerdict::Single && count != 1 {
+        let ProberKeys { count, verdict, phase } = self.probers;
+        if verdict == ProberVerdict::Single && count.get() != 1 {
             let message = format!(
-                "{count} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\""
+                "{} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\"",
+                count.get()
             );
             return Err(Problem::because(path.key("probers").key("count"), &message));
         }
@@ -79,7 +99,7 @@ impl HealthCheckTable {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
             through_queue: self.through_queue,
-            probers: self.probers,
+            probers: Probers { count, verdict, phase },
             ..checking
         })
     }

@@ -1,7 +1,7 @@
 //! Names that only some rooms may know.
 
 use super::Violation;
-use super::source::sources;
+use super::source::{Source, sources};
 
 /// Crates that these places alone may name.
 const SOLE_USERS: &[(&str, &[&str])] = &[
@@ -29,11 +29,7 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
         &["std::fs", "std::thread", "std::io", "std::process", "std::env", "Mutex", "Rc", "RefCell"],
         "the model touches no file, thread or shared state",
     ),
-    (
-        &["lb"],
-        &["rand", "rand_xoshiro", "serde", "serde_json"],
-        "the load balancer draws nothing and reads no file",
-    ),
+    (&["lb"], &["rand", "rand_xoshiro", "serde_json"], "the load balancer draws nothing and reads no file"),
     (
         &["experiment"],
         &["fs::write", "fs::create_dir", "fs::create_dir_all", "File::create", "OpenOptions"],
@@ -58,6 +54,7 @@ const ABSENT: &[(&[&str], &[&str], &str)] = &[
 pub(super) fn found() -> Vec<Violation> {
     let mut found = Vec::new();
     for source in sources() {
+        found.extend(keys_in_lb(source));
         let absent = ABSENT.iter().filter(|(rooms, ..)| rooms.contains(&source.room()));
         for path in source.paths() {
             let names = absent.clone().flat_map(|(_, names, why)| names.iter().map(move |name| (name, *why)));
@@ -82,6 +79,21 @@ pub(super) fn found() -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Structs of the load balancer that are read by key. Single values know how they are spelled, and no more.
+fn keys_in_lb(source: &Source) -> impl Iterator<Item = Violation> {
+    let words = &source.words;
+    let is_struct = |at: &usize| source.is(*at, "struct") && source.is(at + 2, "{");
+    let is_read = |at: &usize| {
+        let before = words[..*at].iter().rev().take_while(|word| ![";", "}"].contains(&word.text.as_str()));
+        before.into_iter().any(|word| ["Serialize", "Deserialize"].contains(&word.text.as_str()))
+    };
+    let found = (0..words.len()).filter(|_| source.room() == "lb").filter(is_struct).filter(is_read);
+    found.map(|at| Violation {
+        key: format!("keys {}", source.path),
+        help: format!("{}: keys belong to `compute` or `experiment`", source.at(words[at].line)),
+    })
 }
 
 /// Whether the names of `part` stand in `path` one after the other.

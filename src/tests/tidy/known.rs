@@ -2,13 +2,6 @@
 
 pub(super) const KNOWN: &[&str] = &[
     // Names that a room may not know.
-    "absence lb/affinity.rs serde",
-    "absence lb/health.rs serde",
-    "absence lb/packet.rs serde",
-    "absence lb/ratio.rs serde",
-    "absence lb/selection/maglev.rs serde",
-    "absence lb/tracking.rs serde",
-    "absence lb/zonal_affinity.rs serde",
     "absence results/setup.rs toml_edit",
     // Panics without a reason.
     "reason figures/page.rs",
