@@ -5,11 +5,7 @@ use toml_edit::{InlineTable, Item, Table, TableLike, Value};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::{Problem, choice, shown};
-use super::reader::names_of;
-use super::trace::WrittenArrivals;
 use super::world;
-use crate::random::Distribution;
-use crate::time::SimDuration;
 
 /// A value for the key that a path names.
 #[derive(Clone, Debug)]
@@ -140,9 +136,11 @@ fn default_of(parts: &[String]) -> Option<Value> {
 fn give_way(table: &mut dyn TableLike, next: &str) {
     let held: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
     let [held] = &held[..] else { return };
-    let alternatives = [names_of::<Distribution<SimDuration>>(), names_of::<WrittenArrivals>()];
-    let both = |names: &&[&str]| names.contains(&held.as_str()) && names.contains(&next);
-    if held != next && alternatives.iter().any(both) {
+    let both = |place: &&str| {
+        let has = |name: &str| world::KEYS.names_at(place).any(|other| other == name);
+        has(held) && has(next)
+    };
+    if held != next && ["<distribution>.", "clients.<name>.arrivals."].iter().any(|place| both(&place)) {
         table.remove(held);
     }
 }

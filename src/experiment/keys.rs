@@ -98,6 +98,12 @@ impl KeyTable {
         &self.0
     }
 
+    /// The names of the keys that stand at `place`: below the table whose path and a dot it is, or nothing in the root.
+    pub(super) fn names_at<'a>(&'a self, place: &'a str) -> impl Iterator<Item = &'a str> {
+        let names = self.0.iter().filter_map(move |row| row.path.strip_prefix(place));
+        names.filter(|name| !name.contains('.'))
+    }
+
     /// The row of the key that `path` leads to; a placeholder stands for any name or number.
     pub(super) fn find(&self, path: &[impl AsRef<str>]) -> Option<&KeyRow> {
         let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();

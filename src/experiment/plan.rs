@@ -18,9 +18,9 @@ use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::precision::{Precision, precision};
 use super::problem::{Problem, distinct, shown};
-use super::reader::{names_of, read};
+use super::reader::read;
 use super::threshold::{Threshold, WrittenThreshold, thresholds};
-use super::world::{self, Simulation, Warmup, World};
+use super::world::{self, Simulation, Warmup};
 
 static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
 
@@ -118,9 +118,7 @@ pub(super) fn keep_cells(root: &mut Table) {
 
 /// Checks that the keys of the root are the plan's or the world's.
 fn check_keys(root: &Table) -> Result<(), Problem> {
-    let of_world = names_of::<World>();
-    let own = names_of::<PlanKeys>().iter().filter(|key| !of_world.contains(key));
-    let known: Vec<&str> = of_world.iter().chain(own).copied().collect();
+    let known: Vec<&str> = [&*world::KEYS, &*KEYS].into_iter().flat_map(|keys| keys.names_at("")).collect();
     match root.iter().find(|(key, _)| !known.contains(key)) {
         Some((key, _)) => Err(Problem::unknown_key(KeyPath::to(key), &known)),
         None => Ok(()),

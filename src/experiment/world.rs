@@ -30,8 +30,6 @@ use super::keys::KeyTable;
 use super::node::Node;
 use super::path::KeyPath;
 use super::problem::{Problem, distinct};
-#[cfg(test)]
-use super::reader::names_of;
 use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
@@ -41,8 +39,6 @@ use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::ServiceTable;
 use clients::{Client, Front};
-#[cfg(test)]
-pub(super) use faults::Kind as FaultKind;
 use faults::{Victims, WrittenFault};
 use groups::{Backends, ServerKeys};
 use health_check::HealthCheckTable;
@@ -101,12 +97,6 @@ pub(super) struct World {
     /// What holds where the documents are silent, or contradict each other.
     #[serde(default)]
     semantics: Semantics,
-}
-
-/// What operations can do.
-#[cfg(test)]
-pub(super) fn verbs() -> &'static [&'static str] {
-    names_of::<operator::Verb>()
 }
 
 /// The world that the experiment `root` describes, with the data in `files`.

@@ -318,6 +318,36 @@ fn every_key_of_every_experiment_has_its_row() {
     }
 }
 
+/// Whether a key, or the end of a path, is called so.
+fn is_called(name: &str) -> bool {
+    let end = format!(".{name}");
+    keys().any(|row| row.path == name || row.path.ends_with(&end))
+}
+
+/// What stands in the code spans of the pages as a key and its value, or as a key below its table.
+#[test]
+fn pages_name_keys_of_the_table() {
+    let tables: BTreeSet<&str> = keys().filter_map(|row| row.path.split('.').next()).collect();
+    let pages = [include_str!("../../../README.md"), include_str!("../../../docs/settings.md")];
+    let spans =
+        pages.iter().flat_map(|page| page.lines()).flat_map(|line| line.split('`').skip(1).step_by(2));
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for span in spans {
+        let name = span.split(" = ").next().unwrap_or_default().trim_start_matches("{ ");
+        let is_path =
+            name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '.') && !name.is_empty();
+        let is_below_a_table = name.split_once('.').is_some_and(|(table, _)| tables.contains(table));
+        if is_path && (span.contains(" = ") || is_below_a_table) {
+            seen += 1;
+            wrong.extend(
+                (!is_called(name) && key(&name.split('.').collect::<Vec<_>>()).is_none()).then_some(span),
+            );
+        }
+    }
+    assert!(wrong.is_empty() && seen > 30, "{seen} seen, not in the table: {wrong:?}");
+}
+
 #[test]
 fn what_holds_for_the_whole_experiment_is_no_axis_at_any_depth() {
     for path in

@@ -193,6 +193,7 @@ struct BackendGroup {
     #[schemars(example = ["us-central1-a", "us-central1-b"])]
     zones: Option<Vec<String>>,
     /// How many members it has.
+    #[schemars(extend("x-unit" = "backends"))]
     #[serde(default = "group_size")]
     size: MemberCount,
     /// Whether its members are failover backends.

@@ -64,7 +64,7 @@ pub(super) struct WrittenFault {
 /// What a fault does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum Kind {
+enum Kind {
     /// Backends do nothing with packets.
     #[default]
     Silent,

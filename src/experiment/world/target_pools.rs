@@ -73,6 +73,7 @@ struct PoolInstances {
     #[schemars(example = ["us-central1-a", "us-central1-b"])]
     zones: Option<Vec<String>>,
     /// How many there are.
+    #[schemars(extend("x-unit" = "backends"))]
     #[serde(default = "size")]
     size: Whole<0, { MAX_BACKENDS as u32 }>,
     /// Keys that differ from `[server]`.
