@@ -140,7 +140,7 @@ fn give_way(table: &mut dyn TableLike, next: &str) {
         let has = |name: &str| world::KEYS.names_at(place).any(|other| other == name);
         has(held) && has(next)
     };
-    if held != next && ["<distribution>.", "clients.<name>.arrivals."].iter().any(|place| both(&place)) {
+    if held != next && ["<distribution>.", "clients.<name>.arrivals."].iter().any(both) {
         table.remove(held);
     }
 }
