@@ -27,6 +27,7 @@
 //! it, which shows that.
 
 mod api;
+mod arm;
 mod assignment;
 mod axis;
 mod bounded;
@@ -37,7 +38,9 @@ mod draft;
 mod empirical;
 mod error;
 mod files;
+mod keys;
 mod node;
+mod open;
 mod path;
 mod per_cell;
 mod plan;
@@ -62,6 +65,7 @@ use serde::{Deserialize, Serialize};
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
+use arm::Arm;
 use assignment::Assignment;
 pub use axis::{AxisValue, grid};
 pub use charts::{ChartRequest, chart_lines};
@@ -69,9 +73,11 @@ use draft::Draft;
 pub use error::ExperimentError;
 use error::Whereabouts;
 use files::DataFiles;
+pub use keys::{KeyBound, KeyRange, KeyRow};
 use path::{NamePath, dotted};
 pub use per_cell::PerCell;
-use plan::{Arm, Plan};
+use plan::Plan;
+pub use plan::{key, keys};
 pub use precision::Precision;
 pub use problem::nearest;
 pub use threshold::{Limits, Threshold};
@@ -190,11 +196,11 @@ impl Experiment {
         let document = draft.document()?;
         let plan = plan::plan(&document)
             .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
-        let paths = axis_paths(&plan.arms);
+        let paths = arm::axis_paths(&plan.arms);
         let columns = column::columns(&paths);
         let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
         let mut base = document.as_table().clone();
-        plan::KEYS.into_iter().for_each(|key| drop(base.remove(key)));
+        plan::keep_cells(&mut base);
         let mut experiment = Self {
             cells: cells(&plan.arms, &paths),
             axes: paths.iter().zip(columns).map(axis).collect(),
@@ -352,7 +358,11 @@ impl Experiment {
             match applied.and_then(|()| world::world(&root, &self.files)) {
                 Ok(world) => worlds.put(cell.index, world),
                 Err(problem) => {
-                    let check = |root: &Table| world::world(root, &self.files).map(drop);
+                    let check = |root: &Table| {
+                        let mut root = root.clone();
+                        plan::keep_cells(&mut root);
+                        world::world(&root, &self.files).map(drop)
+                    };
                     let context = Some(format!("in {}", self.describe(cell)));
                     return Err(draft.report(problem, &assignments, context, check));
                 }
@@ -371,17 +381,6 @@ impl Experiment {
         });
         arm.set.iter().cloned().chain(axes).collect()
     }
-}
-
-/// The paths of all axes, in order of first appearance.
-fn axis_paths(arms: &[Arm]) -> Vec<NamePath> {
-    let mut paths: Vec<NamePath> = Vec::new();
-    for axis in arms.iter().flat_map(|arm| &arm.axes) {
-        if !paths.contains(&axis.path) {
-            paths.push(axis.path.clone());
-        }
-    }
-    paths
 }
 
 /// All cells, of an experiment with axes of these `paths`.

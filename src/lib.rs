@@ -78,6 +78,8 @@
 //!
 //! # To add a …
 //!
+//! - **key** of the experiment file: a field of the struct that its table is read into, in `experiment/world/`. Errors,
+//!   what arms may set and the table of all keys ([`experiment::keys`]) derive from it.
 //! - **metric**: a row of `metrics/table.rs`. Headers, summaries, thresholds, comparisons and the words of charts derive from it.
 //! - **column** of another results file: a row of its file in `metrics/tables/`. Header, writing and reading derive from it.
 //! - **chart**: a file in `figures/charts/` and its line in the list there.

@@ -5,10 +5,12 @@
 
 mod seconds;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
@@ -269,6 +271,16 @@ fn parse_part<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str), ParseDura
     }
     let nanos = u64::try_from(nanos).map_err(|_| ParseDurationError::TooLong(text.to_owned()))?;
     Ok((nanos, tail))
+}
+
+impl JsonSchema for SimDuration {
+    fn schema_name() -> Cow<'static, str> {
+        "duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "x-type": "duration", "examples": ["10s"] })
+    }
 }
 
 impl Serialize for SimDuration {

@@ -8,5 +8,5 @@ pub use arrivals::{
     Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Modulation, PeakToMean, Population, Rate,
     TraceError, TraceRow, TraceRows, TraceSource,
 };
-pub use backoff::{Backoff, Factor, Jitter};
+pub use backoff::{Backoff, BackoffFactor, Jitter};
 pub use connection::ConnectionProfile;

@@ -1,6 +1,7 @@
 //! Backend services: their fields, and which of them the API refuses together
 //! (AFF-1, CTE-1, CTE-5, CTE-7, ELIG-12, ELIG-13, RES-1, XBS-1, XBS-2, ZON-1, ZON-2).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,7 +54,7 @@ fields! {
 }
 
 /// Which protocols a backend service takes. Default: TCP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ServiceProtocol {
     /// TCP.
@@ -66,7 +67,7 @@ pub enum ServiceProtocol {
 }
 
 /// How backends are selected. Default: RENDEZVOUS for internal load balancers, MAGLEV for external ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LocalityPolicy {
     /// Rendezvous hashing.
@@ -122,7 +123,7 @@ fields! {
 }
 
 /// What the share of traffic of a group depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BalancingMode {
     /// Connections.
@@ -179,7 +180,7 @@ fields! {
 }
 
 /// Zonal affinity without a ratio. The names may be written without their beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Spillover {
     /// Off.
     #[default]
@@ -249,7 +250,7 @@ fields! {
 }
 
 /// Whether each client sees some of the backends only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SubsettingPolicy {
     /// It sees all.

@@ -1,5 +1,6 @@
 //! What leads traffic to a load balancer: forwarding rules (RES-5), and routes whose next hop is one (NHOP).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Reference;
@@ -24,7 +25,7 @@ fields! {
 }
 
 /// Which kind of load balancer a resource belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Scheme {
     /// An internal passthrough load balancer.

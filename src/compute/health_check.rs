@@ -1,5 +1,6 @@
 //! Health checks (HCK-1 to HCK-3, RES-3, RES-4). All types probe alike here: what counts is when.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
@@ -33,7 +34,7 @@ fields! {
 }
 
 /// What a probe asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ProbeType {
     /// A TCP handshake.

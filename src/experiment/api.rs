@@ -67,13 +67,7 @@ impl Problem {
                 choice(&found, what, &known.iter().map(String::as_str).collect::<Vec<_>>())
             }
         };
-        Self {
-            path,
-            at_key: false,
-            what: format!("{separator} {}", error.what),
-            note: None,
-            help: Some(help),
-        }
+        Self::new(path, format!("{separator} {}", error.what), Some(help))
     }
 
     /// It is the API that refuses this, for `reason`.

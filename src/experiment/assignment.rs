@@ -1,19 +1,11 @@
 //! Values that override what the file says: of `--set`, of an arm, of an axis.
 
-use serde::Serialize;
-use toml_edit::ser::ValueSerializer;
 use toml_edit::{InlineTable, Item, Table, TableLike, Value};
 
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::{Problem, choice, shown};
-use super::reader::names_of;
-use super::trace::WrittenArrivals;
-use super::world::NetworkKeys;
-use crate::random::Distribution;
-use crate::sim::scenario::{Failures, Server};
-use crate::time::SimDuration;
-use crate::workload::ConnectionProfile;
+use super::world;
 
 /// A value for the key that a path names.
 #[derive(Clone, Debug)]
@@ -132,30 +124,23 @@ fn begin(parts: &[String], next: &str) -> Value {
     default.unwrap_or_else(|| Value::InlineTable(InlineTable::new()))
 }
 
-/// The default of the key at `parts`, where that is a table of which a path can change a part.
+/// The default of the key at `parts`, in a group that of the key that holds in its place.
 fn default_of(parts: &[String]) -> Option<Value> {
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let (table, key) = match parts[..] {
-        ["network", key] => (written(&NetworkKeys::default()), key),
-        ["clients", _, "connection", key] => (written(&ConnectionProfile::default()), key),
-        [.., "server", "failures", key] => (written(&Failures::default()), key),
-        [.., "server", "service_time"] => return Some(written(&Server::default().service_time)),
-        _ => return None,
-    };
-    Some(Node::of_value(&table).get(key)?.to_value())
-}
-
-fn written(default: &impl Serialize) -> Value {
-    default.serialize(ValueSerializer::new()).expect("defaults can be written as the file writes them")
+    let row = world::KEYS.find(parts)?;
+    let base = row.base.as_ref().and_then(|base| world::KEYS.find(&base.split('.').collect::<Vec<_>>()));
+    let default = base.unwrap_or(row).default.as_ref()?;
+    Some(default.parse().expect("defaults are kept as TOML has them"))
 }
 
 /// Of the alternatives of a distribution or an arrival process, `table` holds one: it gives way to `next`.
 fn give_way(table: &mut dyn TableLike, next: &str) {
     let held: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
     let [held] = &held[..] else { return };
-    let alternatives = [names_of::<Distribution<SimDuration>>(), names_of::<WrittenArrivals>()];
-    let both = |names: &&[&str]| names.contains(&held.as_str()) && names.contains(&next);
-    if held != next && alternatives.iter().any(both) {
+    let both = |place: &&str| {
+        let has = |name: &str| world::KEYS.names_at(place).any(|other| other == name);
+        has(held) && has(next)
+    };
+    if held != next && ["<distribution>.", "clients.<name>.arrivals."].iter().any(both) {
         table.remove(held);
     }
 }

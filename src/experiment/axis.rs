@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml_edit::{InlineTable, Value};
 
@@ -172,17 +173,25 @@ fn check_count(count: i128, path: &KeyPath) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `{ from, to, step }`
-#[derive(Debug, Deserialize)]
+/// The values of an axis: a list of them, or `{ from, to, step }`.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Range {
+#[schemars(extend("x-type" = "list of values, or a range", "examples" = [[0.25, 0.5]]))]
+pub(super) struct AxisRange {
+    /// The first value.
+    #[schemars(example = 0.0)]
     from: Bound,
+    /// What no value goes beyond.
+    #[schemars(example = 1.0)]
     to: Bound,
+    /// From one value to the next.
+    #[schemars(example = 0.1)]
     step: Bound,
 }
 
 /// An end of a range, or its step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(with = "f64", extend("x-type" = "number or duration"))]
 enum Bound {
     Integer(i64),
     Float(f64),
@@ -233,7 +242,7 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
         let help = "put the whole path in quotes, such as \"clients.web-a.addresses\" = [100, 200]";
         return Err(Problem::that(path.clone(), "is a table without from, to and step", help));
     }
-    let Range { from, to, step } = read(node, path)?;
+    let AxisRange { from, to, step } = read(node, path)?;
     let form: fn(Decimal) -> AxisValue = match (from, to, step) {
         (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
             let nanos = value.to_integer().and_then(|nanos| u64::try_from(nanos).ok());

@@ -1,14 +1,16 @@
 //! Values with a range or a form of their own, so that one outside of it can't be held.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::time::SimDuration;
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Whole<const MIN: u32, const MAX: u32>(u32);
 
 impl<const MIN: u32, const MAX: u32> Whole<MIN, MAX> {
@@ -21,6 +23,16 @@ impl<const MIN: u32, const MAX: u32> Whole<MIN, MAX> {
     /// The number.
     pub(super) fn get(self) -> u32 {
         self.0
+    }
+}
+
+impl<const MIN: u32, const MAX: u32> JsonSchema for Whole<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("whole number from {MIN} to {MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
 
@@ -42,8 +54,9 @@ impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Whole<MIN, MAX> {
 }
 
 /// A duration above zero and of at most ten years.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SimDuration")]
+#[schemars(extend("x-above" = "0s", "x-most" = Self::LONGEST))]
 pub(super) struct Span(SimDuration);
 
 /// A duration that spans nothing, or too much.
@@ -75,8 +88,9 @@ impl TryFrom<SimDuration> for Span {
 }
 
 /// The name of a group, a client group, an arm, a zone or a region.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(extend("examples" = ["some-name"]))]
 pub(super) struct Name(String);
 
 /// A text that is no name.
@@ -118,8 +132,9 @@ impl TryFrom<String> for Name {
 }
 
 /// The name of a resource of the Compute API (TPA-6).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(extend("pattern" = "^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", "examples" = ["ig-a"]))]
 pub(super) struct ResourceName(String);
 
 /// A text that names no resource.

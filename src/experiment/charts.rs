@@ -4,34 +4,41 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
+use super::arm::{Arm, ArmAxis, axis_paths};
 use super::column::columns;
 use super::node::Node;
-use super::path::KeyPath;
-use super::plan::{Arm, ArmAxis};
+use super::path::{KeyPath, NamePath};
 use super::problem::{Problem, distinct, quoted};
-use super::{axis_paths, path::NamePath};
 use crate::metrics::{METRICS, Metric};
 
 /// `[[charts]]`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChartRequest {
     /// What is shown: a metric of `summary.csv`.
+    #[schemars(example = &"failure_ratio")]
     pub metric: String,
     /// What it is shown against: the column of an axis.
+    #[schemars(example = &"spillover_ratio")]
     pub axis: String,
     /// The column of another axis, of which each value gets a panel. Default: every combination of the others.
+    #[schemars(example = &"rate")]
     pub facet: Option<String>,
     /// Only these arms. Default: all.
+    #[schemars(example = ["spill"])]
     pub arms: Option<Vec<String>>,
-    /// Which axes have equal ratios equally long: `x`, `y` or `xy`. Default: what suits the values.
+    /// Which axes have equal ratios equally long. Default: what suits the values.
+    #[schemars(extend("enum" = LOGS))]
     pub log: Option<String>,
     /// The title. Default: metric and axis in words.
+    #[schemars(example = &"Failures")]
     pub title: Option<String>,
     /// The name of its file, without an end. Default: `<metric>_vs_<axis>`.
+    #[schemars(example = &"failures")]
     pub file: Option<String>,
 }
 

@@ -6,6 +6,7 @@ use super::assignment::{Assignment, Origin};
 use super::error::{ExperimentError, Whereabouts};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
+use super::plan;
 use super::problem::Problem;
 use super::{AxisValue, Overrides, SearchAxis, Source};
 
@@ -83,13 +84,17 @@ impl<'a> Draft<'a> {
         };
         let subject =
             if names.is_empty() { "the experiment".to_owned() } else { format!("`{}`", dotted(&names)) };
+        let help = match problem.help {
+            Some(key) if problem.names_missing_key => Some(with_example(&names, &key)),
+            help => help,
+        };
         let context = context.filter(|_| culprit.is_some_and(|index| index >= self.flags.len()));
         ExperimentError {
             source: Box::new(self.source.clone()),
             place,
             title: format!("{subject}{}", problem.what),
             notes: problem.note.into_iter().chain(context).collect(),
-            help: problem.help,
+            help,
         }
     }
 
@@ -107,6 +112,12 @@ impl<'a> Draft<'a> {
             _ => self.place(path, false),
         }
     }
+}
+
+/// What to write for `key`, which the table at `path` lacks.
+fn with_example(path: &[String], key: &str) -> String {
+    let row = plan::key(&[path, &[key.to_owned()]].concat());
+    format!("add {key} = {}", row.map_or("…", |row| &row.example))
 }
 
 /// The sweeps of each arm along `axis`; an experiment without arms has the one of all.

@@ -4,13 +4,11 @@ use toml_edit::{Item, Table, TableLike, Value};
 
 use super::files::DataFiles;
 use super::path::KeyPath;
-use super::plan;
 use super::problem::Problem;
 
 /// Puts the text of its file into every empirical distribution of the experiment `root` that names one.
 pub(super) fn inline_files(root: &mut Table, files: &DataFiles) -> Result<(), Problem> {
-    let world = root.iter_mut().filter(|(key, _)| !plan::KEYS.contains(&key.get()));
-    world
+    root.iter_mut()
         .map(|(key, item)| (KeyPath::to(key.get()), item))
         .try_for_each(|(path, item)| in_item(item, path, files))
 }

@@ -4,13 +4,13 @@
 //! results folder names the data folder so, and its experiment still finds its files.
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::open::open;
 use super::path::KeyPath;
-use super::problem::{Problem, nearest};
+use super::problem::Problem;
 use super::trace;
 use crate::random::hash_bytes;
 use crate::workload::TraceSource;
@@ -103,33 +103,6 @@ fn found<T: Clone>(
 fn held<T, U>(files: &Found<T>, view: impl Fn(&T) -> U) -> Vec<U> {
     let files = files.lock().expect("reading files does not panic");
     files.values().flatten().map(view).collect()
-}
-
-/// The file at `path`, which can be read again and again.
-pub(super) fn open(path: &Path) -> Result<(File, Metadata), String> {
-    let unreadable = |error: std::io::Error| {
-        let remedy = match neighbour(path).filter(|_| error.kind() == ErrorKind::NotFound) {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => "name a file that is there".to_owned(),
-        };
-        format!("{} can't be read: {error}; {remedy}", path.display())
-    };
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(format!("{} is no file; name one that can be read again and again", path.display()));
-    }
-    let file = File::open(path).map_err(unreadable)?;
-    Ok((file, metadata))
-}
-
-/// The name in the folder of `path` that is most like its own.
-fn neighbour(path: &Path) -> Option<String> {
-    // An empty path is the working directory.
-    let folder = std::fs::read_dir(Path::new(".").join(path.parent()?)).ok()?;
-    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 fn read_text(path: &Path) -> Result<Arc<str>, String> {

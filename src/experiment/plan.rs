@@ -1,38 +1,29 @@
 //! Arms, axes and thresholds: what an experiment compares, and the cells that come of it.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml_edit::{Table, TableLike};
 
+use super::arm::{Arm, ArmAxis};
 use super::assignment::{Assignment, Origin};
-use super::axis::{AxisValue, axis_values};
+use super::axis::{AxisRange, axis_values};
 use super::bounded::Name;
 use super::charts::{self, ChartRequest};
+use super::keys::{KeyRow, KeyTable};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::precision::{Precision, precision};
 use super::problem::{Problem, distinct, shown};
 use super::reader::read;
 use super::threshold::{Threshold, WrittenThreshold, thresholds};
-use super::world::{Simulation, Warmup, check_keys};
+use super::world::{self, Simulation, Warmup};
 
-/// The keys of the root that are about the whole experiment, and not about a cell.
-pub(super) const KEYS: [&str; 7] =
-    ["name", "description", "data_folder", "arms", "sweep", "thresholds", "charts"];
-/// The keys that hold for the whole experiment, so that no arm and no axis can set them.
-const SHARED: [&[&str]; 11] = [
-    &["name"],
-    &["description"],
-    &["data_folder"],
-    &["arms"],
-    &["sweep"],
-    &["thresholds"],
-    &["charts"],
-    &["simulation"],
-    &["simulation", "seed"],
-    &["simulation", "replications"],
-    &["simulation", "precision"],
-];
+static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
+
 /// The most runs of one experiment.
 const RUNS_MAX: u128 = 1_000_000;
 
@@ -54,60 +45,45 @@ pub(super) struct Plan {
     pub charts: Vec<ChartRequest>,
 }
 
-/// One of the alternatives that an experiment compares.
-#[derive(Clone, Debug)]
-pub(super) struct Arm {
-    pub name: String,
-    pub set: Vec<Assignment>,
-    /// Its own axes, then the shared ones.
-    pub axes: Vec<ArmAxis>,
-}
-
-/// An axis of an arm.
-#[derive(Clone, Debug)]
-pub(super) struct ArmAxis {
-    pub path: NamePath,
-    pub values: Vec<AxisValue>,
-    /// Where the file describes it.
-    pub place: KeyPath,
-    /// Whether the file lists its values there.
-    pub is_list: bool,
-}
-
-impl ArmAxis {
-    /// The assignment of `value`, which is one of its values.
-    pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
-        let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
-        let place = index.map_or_else(|| self.place.clone(), |index| self.place.clone().member(index));
-        Assignment { path: self.path.clone(), value: value.to_toml(), origin: Origin::File(place) }
-    }
-}
-
 /// The keys of the root that a plan is read from.
-#[derive(Debug, Deserialize)]
-struct Written {
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("x-whole" = true))]
+struct PlanKeys {
     /// What the experiment and its results folder are called.
     name: ExperimentName,
-    /// The question that it asks. Default: none.
+    /// The question that it asks.
     #[serde(default)]
     description: String,
     /// What the paths of data files are relative to, itself relative to the experiment file. Default: its folder.
+    #[schemars(example = &"../data")]
     data_folder: Option<String>,
     #[serde(default)]
+    #[schemars(skip)]
     simulation: Simulation,
+    /// The alternatives to compare. Default: one, `base`, which sets nothing.
     #[serde(default, rename = "arms")]
+    #[schemars(with = "Vec<WrittenArm>")]
     _arms: IgnoredAny,
+    /// The axes of all arms: for each path the values of its key.
     #[serde(default, rename = "sweep")]
+    #[schemars(with = "Sweep")]
     _sweep: IgnoredAny,
+    /// What the results are judged by.
+    #[schemars(extend("examples" = [[{ "metric": "failure_ratio", "max": 0.001 }]]))]
     #[serde(default)]
     thresholds: Vec<WrittenThreshold>,
+    /// Charts beside the usual ones.
     #[serde(default)]
     charts: Vec<ChartRequest>,
 }
 
+/// The values of each axis, by its path.
+type Sweep = BTreeMap<String, AxisRange>;
+
 /// A name that a folder can have.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
+#[schemars(extend("pattern" = "^[a-z0-9][-_.a-z0-9]{0,99}$", "examples" = ["some-name"]))]
 struct ExperimentName(String);
 
 impl TryFrom<String> for ExperimentName {
@@ -126,11 +102,35 @@ impl TryFrom<String> for ExperimentName {
     }
 }
 
+/// Every key of the experiment file, first those of which all cells have the same value.
+pub fn keys() -> impl Iterator<Item = &'static KeyRow> {
+    KEYS.rows().iter().chain(world::KEYS.rows())
+}
+
+/// The row of the key that `path` leads to, which names and numbers members of lists as paths do.
+pub fn key(path: &[impl AsRef<str>]) -> Option<&'static KeyRow> {
+    KEYS.find(path).or_else(|| world::KEYS.find(path))
+}
+
+/// Leaves the keys of cells in the root of an experiment.
+pub(super) fn keep_cells(root: &mut Table) {
+    root.retain(|key, _| KEYS.find(&[key]).is_none());
+}
+
+/// Checks that the keys of the root are the plan's or the world's.
+fn check_keys(root: &Table) -> Result<(), Problem> {
+    let known: Vec<&str> = [&*world::KEYS, &*KEYS].into_iter().flat_map(|keys| keys.names_at("")).collect();
+    match root.iter().find(|(key, _)| !known.contains(key)) {
+        Some((key, _)) => Err(Problem::unknown_key(KeyPath::to(key), &known)),
+        None => Ok(()),
+    }
+}
+
 /// Reads the plan of the experiment `root`.
 pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     check_keys(root)?;
     let node = Node::Table(root);
-    let written: Written = read(node, &KeyPath::default())?;
+    let written: PlanKeys = read(node, &KeyPath::default())?;
     let arms = arms(node)?;
     charts::check(&written.charts, &arms)?;
     let (replications, precision) = repetition(&written.simulation)?;
@@ -195,35 +195,19 @@ fn check_warmup(arm: &Arm, finds_warmup: bool) -> Result<(), Problem> {
     Ok(())
 }
 
-impl Arm {
-    /// How many cells it has.
-    fn cells(&self) -> u128 {
-        self.axes.iter().fold(1, |cells, axis| cells.saturating_mul(axis.values.len() as u128))
-    }
-
-    /// The values of its cells, in the order of its axes, the last one changing fastest.
-    pub(super) fn combinations(&self) -> impl Iterator<Item = Vec<&AxisValue>> {
-        let cells = usize::try_from(self.cells()).expect("the number of runs was checked");
-        (0..cells).map(|mut number| {
-            let mut values: Vec<&AxisValue> = Vec::with_capacity(self.axes.len());
-            for axis in self.axes.iter().rev() {
-                values.push(&axis.values[number % axis.values.len()]);
-                number /= axis.values.len();
-            }
-            values.reverse();
-            values
-        })
-    }
-}
-
 /// `[[arms]]`, where `set` and `sweep` are read on their own.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WrittenArm {
+    /// Its name.
     name: Name,
+    /// The values that it gives to keys, by their paths.
     #[serde(default, rename = "set")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     _set: IgnoredAny,
+    /// Its own axes, beside those of all arms.
     #[serde(default, rename = "sweep")]
+    #[schemars(with = "Sweep")]
     _sweep: IgnoredAny,
 }
 
@@ -320,14 +304,7 @@ fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath,
         let Some(name) = name else {
             return refuse("is not a path", "write keys with dots between them, such as \"server.workers\"");
         };
-        // What stands below one of these tables belongs to it; of [simulation] some keys may differ.
-        let is_shared = |shared: &&[&str]| {
-            let whole = *shared == name.parts();
-            whole
-                || (shared.len() > 1
-                    && name.parts().get(..shared.len()).is_some_and(|begin| *shared == begin))
-        };
-        if SHARED.iter().any(is_shared) {
+        if KEYS.is_whole(name.parts()) || world::KEYS.is_whole(name.parts()) {
             return refuse("holds for the whole experiment", "set it outside of arms and sweeps");
         }
         if entries.iter().any(|(other, ..)| *other == name) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::bounded::Whole;
@@ -40,19 +41,33 @@ fn percent(share: f64) -> f64 {
 const FIRST: u32 = SequentialRule::FIRST as u32;
 
 /// `precision`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenPrecision {
+    /// The metric that must be known so well.
+    #[schemars(example = &"failure_ratio")]
     metric: String,
+    /// Half the confidence interval, as a share of the mean. Default: none; it or `absolute` is needed.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1), example = 0.05)]
     relative: Option<f64>,
+    /// Half the confidence interval, in the unit of the metric. Default: none.
+    #[schemars(extend("exclusiveMinimum" = 0), example = 0.001)]
     absolute: Option<f64>,
-    /// Default: 0.95.
-    confidence: Option<Confidence>,
-    /// Default: 1000.
-    max_replications: Option<Whole<FIRST, 1_000_000>>,
+    /// The confidence of the interval.
+    #[serde(default = "confidence")]
+    confidence: Confidence,
+    /// A cell that has had so many replications gets no more.
+    #[serde(default = "max_replications")]
+    max_replications: Whole<FIRST, 1_000_000>,
 }
 
-const MAX_REPLICATIONS: Whole<FIRST, 1_000_000> = Whole::new(1000);
+fn confidence() -> Confidence {
+    Confidence::P95
+}
+
+fn max_replications() -> Whole<FIRST, 1_000_000> {
+    Whole::new(1000)
+}
 
 /// The precision that `written` describes, which stands at `path`.
 pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Precision, Problem> {
@@ -83,7 +98,7 @@ pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Pr
         found.ok_or_else(|| Problem::unknown_name(at("metric"), &written.metric, "metrics", names))?;
     Ok(Precision {
         metric,
-        rule: SequentialRule { tolerance, confidence: written.confidence.unwrap_or(Confidence::P95) },
-        max_replications: written.max_replications.unwrap_or(MAX_REPLICATIONS).get(),
+        rule: SequentialRule { tolerance, confidence: written.confidence },
+        max_replications: written.max_replications.get(),
     })
 }

@@ -21,12 +21,19 @@ pub(super) struct Problem {
     pub note: Option<String>,
     /// What to write instead.
     pub help: Option<String>,
+    /// Whether `help` is no more than the name of a key that is missing: the table of keys has an example.
+    pub names_missing_key: bool,
 }
 
 impl Problem {
+    /// A problem with the value at `path`.
+    pub(super) fn new(path: KeyPath, what: String, help: Option<String>) -> Self {
+        Self { path, at_key: false, what, note: None, help, names_missing_key: false }
+    }
+
     /// `path` followed by `what`, a predicate such as `can't be 5`.
     pub(super) fn that(path: KeyPath, what: impl fmt::Display, help: impl Into<String>) -> Self {
-        Self { path, at_key: false, what: format!(" {what}"), note: None, help: Some(help.into()) }
+        Self::new(path, format!(" {what}"), Some(help.into()))
     }
 
     /// `message` about `path`. What follows the last `; ` of it is the remedy.
@@ -36,7 +43,7 @@ impl Problem {
             Some((what, help)) => (what, Some(help.to_owned())),
             None => (message.as_str(), None),
         };
-        Self { path, at_key: false, what: format!(": {what}"), note: None, help }
+        Self::new(path, format!(": {what}"), help)
     }
 
     /// The last step of `path` is none of the keys `known` there.
@@ -50,8 +57,7 @@ impl Problem {
 
     /// The table at `path` lacks `key`.
     pub(super) fn missing_key(path: KeyPath, key: &str) -> Self {
-        let example = EXAMPLES.iter().find(|(name, _)| *name == key).map_or("…", |(_, example)| example);
-        Self::that(path, format_args!("has no `{key}`"), format!("add {key} = {example}"))
+        Self { names_missing_key: true, ..Self::that(path, format_args!("has no `{key}`"), key) }
     }
 
     /// `name` at `path` is none of `known`; `what` they are, in the plural.
@@ -86,55 +92,6 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
         }
     }
 }
-
-/// What to write for keys that have no default.
-const EXAMPLES: &[(&str, &str)] = &[
-    ("name", "\"some-name\""),
-    ("region", "{ name = \"us-central1\", zones = [\"us-central1-a\", \"us-central1-b\"] }"),
-    ("zones", "[\"us-central1-a\", \"us-central1-b\"]"),
-    ("backend_service", "{ backends = [{ group = \"ig-a\", zone = \"us-central1-a\" }] }"),
-    ("backends", "[{ group = \"ig-a\", zone = \"us-central1-a\" }]"),
-    ("group", "\"ig-a\""),
-    (
-        "clients",
-        "[{ name = \"web-a\", kind = \"vm\", zone = \"us-central1-a\", arrivals = { poisson = { rate = 200.0 } } }]",
-    ),
-    ("kind", "\"vm\""),
-    ("arrivals", "{ poisson = { rate = 200.0 } }"),
-    ("rate", "200.0"),
-    ("rates", "[5.0, 50.0]"),
-    ("mean_dwell", "\"10s\""),
-    ("mean_rate", "200.0"),
-    ("peak_to_mean", "1.5"),
-    ("population", "500"),
-    ("think_time", "{ exponential = { mean = \"2s\" } }"),
-    ("file", "\"data.csv\""),
-    ("at", "\"10m\""),
-    ("do", "\"set_zonal_affinity\""),
-    ("count", "2"),
-    ("failover", "true"),
-    ("pool", "\"www\""),
-    ("zone", "\"us-central1-a\""),
-    ("session_affinity", "\"CLIENT_IP\""),
-    ("target", "{ zone = \"us-central1-a\" }"),
-    ("metric", "\"failure_ratio\""),
-    ("axis", "\"spillover_ratio\""),
-    ("between", "[\"us-central1-b\", \"us-central1-c\"]"),
-    ("rtt", "{ constant = \"1ms\" }"),
-    ("sigma", "0.4"),
-    ("shape", "2.0"),
-    ("from", "0.0"),
-    ("to", "1.0"),
-    ("step", "0.1"),
-    ("factor", "3.0"),
-    ("max_num_replicas", "10"),
-    ("added_rtt", "\"5ms\""),
-    ("probability", "0.01"),
-    ("period", "\"1m\""),
-    ("active", "\"20s\""),
-    ("time_between", "{ exponential = { mean = \"6h\" } }"),
-    ("duration", "{ exponential = { mean = \"10m\" } }"),
-];
 
 /// Help for `found`, which is none of `known`: the nearest of them, and what there is.
 pub(super) fn choice(found: &str, what: &str, known: &[&str]) -> String {

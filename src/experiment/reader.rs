@@ -34,14 +34,6 @@ fn seen_from_root(problem: Problem, path: &KeyPath) -> Problem {
     path.steps().iter().rev().cloned().fold(problem, Problem::under)
 }
 
-/// The keys of the table, or the names of the choice, that `T` is read from.
-pub(super) fn names_of<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
-    let mut names: &'static [&'static str] = &[];
-    // It always fails: all it does is to hear what `T` asks for.
-    let _ = T::deserialize(Listener(&mut names));
-    names
-}
-
 /// One value to read.
 #[derive(Clone, Copy)]
 struct Reader<'de> {
@@ -302,41 +294,5 @@ impl<'de> Deserializer<'de> for Tagged<'de> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
         unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-/// Hears which names a type asks for, and then gives up.
-struct Listener<'l>(&'l mut &'static [&'static str]);
-
-impl<'de> Deserializer<'de> for Listener<'_> {
-    type Error = Problem;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Problem> {
-        Err(Problem::custom("nothing to read"))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Problem> {
-        *self.0 = fields;
-        self.deserialize_any(visitor)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Problem> {
-        *self.0 = variants;
-        self.deserialize_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map identifier ignored_any
     }
 }

@@ -5,6 +5,7 @@ mod complete;
 mod data;
 mod errors;
 mod guide;
+mod keys;
 mod mutations;
 mod operations;
 mod overrides;

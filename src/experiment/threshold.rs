@@ -1,10 +1,11 @@
 //! Thresholds: what a metric's mean over replications must keep to.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Cell;
+use super::arm::Arm;
 use super::path::KeyPath;
-use super::plan::Arm;
 use super::problem::Problem;
 use crate::metrics::{METRICS, Metric};
 
@@ -44,12 +45,20 @@ impl Limits {
 }
 
 /// `[[thresholds]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenThreshold {
+    /// The metric whose mean is judged.
+    #[schemars(example = &"failure_ratio")]
     metric: String,
+    /// The arm whose cells are judged. Default: all of them.
+    #[schemars(example = &"spill")]
     arm: Option<String>,
+    /// The least that passes. Default: no bound; one of `min` and `max` is needed.
+    #[schemars(example = 0.0)]
     min: Option<f64>,
+    /// The most that passes. Default: no bound.
+    #[schemars(example = 0.001)]
     max: Option<f64>,
 }
 

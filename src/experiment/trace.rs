@@ -4,14 +4,16 @@
 //! it, and again in every run. A field in quotes may hold commas, and quotes as `""`, but no line break.
 
 use std::fs::Metadata;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::files::open;
+use super::open::open;
 use super::problem::choice;
 use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};
@@ -21,10 +23,11 @@ use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource}
 pub(super) type WrittenArrivals = ArrivalSpec<TraceFile>;
 
 /// A trace as the experiment file names it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceFile {
     /// The path of a CSV file.
+    #[schemars(example = &"data.csv")]
     pub file: String,
 }
 
@@ -48,7 +51,7 @@ pub(super) fn read(path: &Path) -> Result<TraceSource, String> {
     if connections == 0 {
         return Err(format!("{} holds no connection; write a row for each", rows.name));
     }
-    let (name, fingerprint, last) = (rows.name, rows.fingerprint, rows.last);
+    let (name, fingerprint, last) = (rows.name, rows.reader.get_ref().fingerprint, rows.last);
     let path = path.to_owned();
     let rows = Arc::new(move || replay(&path, &version));
     Ok(TraceSource { name, fingerprint, connections, last, rows })
@@ -81,50 +84,101 @@ fn rows(path: &Path) -> Result<(Rows<impl BufRead + use<>>, Version), String> {
     Ok((rows, version(metadata)))
 }
 
+/// The lines of a trace that say something, each read by itself.
+struct Lines<R> {
+    reader: R,
+    line: Vec<u8>,
+    /// How much of the line was handed on.
+    taken: usize,
+    number: u64,
+    /// How many lines were asked for since the last row.
+    asked: u32,
+    /// A hash of all lines so far.
+    fingerprint: u64,
+}
+
+impl<R: BufRead> Read for Lines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.line.len() {
+            self.asked += 1;
+            // No row goes on on the next line: this ends one whose quote is open.
+            if self.asked == 1 {
+                self.next_line()?;
+            }
+        }
+        let length = (&self.line[self.taken..]).read(buffer)?;
+        self.taken += length;
+        Ok(length)
+    }
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Takes the next line that says something; none at the end.
+    fn next_line(&mut self) -> io::Result<()> {
+        loop {
+            self.line.clear();
+            self.taken = 0;
+            let length = (&mut self.reader).take(LINE_MAX as u64).read_until(b'\n', &mut self.line)?;
+            if length == 0 {
+                return Ok(());
+            }
+            self.number += 1;
+            if length == LINE_MAX {
+                let what = format!("the line has {LINE_MAX} bytes or more; break it up");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            self.fingerprint = hash_bytes(self.fingerprint, &self.line);
+            if !self.line.ends_with(b"\n") {
+                self.line.push(b'\n');
+            }
+            if self.number == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+                self.taken = BYTE_ORDER_MARK.len();
+            }
+            let text = self.line[self.taken..].trim_ascii();
+            if !text.is_empty() && !text.starts_with(b"#") {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// The rows of a trace, one after the other.
 struct Rows<R> {
-    reader: R,
+    reader: csv::Reader<Lines<R>>,
     /// What errors call it.
     name: String,
-    line: Vec<u8>,
-    line_number: u64,
-    /// How many columns it has, and which of them is each of [`COLUMNS`].
-    width: usize,
+    record: StringRecord,
+    /// Which of its columns is each of [`COLUMNS`].
     columns: [Option<usize>; COLUMNS.len()],
     /// The time of the row before.
     last: SimTime,
-    /// A hash of all lines so far.
-    fingerprint: u64,
 }
 
 impl<R: BufRead> Rows<R> {
     /// Reads the names of the columns.
     fn new(reader: R, name: String) -> Result<Self, String> {
+        let lines = Lines { reader, line: Vec::new(), taken: 0, number: 0, asked: 0, fingerprint: 0 };
         let mut rows = Self {
-            reader,
+            reader: ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(lines),
             name,
-            line: Vec::new(),
-            line_number: 0,
-            width: 0,
+            record: StringRecord::new(),
             columns: [None; COLUMNS.len()],
             last: SimTime::ZERO,
-            fingerprint: 0,
         };
-        if !rows.next_line()? {
+        if !rows.next_record()? {
             let names = COLUMNS.join(",");
             return Err(format!(
                 "{} is empty; write a first line {names} and a row for each connection",
                 rows.name
             ));
         }
-        let header = text(&rows.line).and_then(header);
-        (rows.columns, rows.width) = header.map_err(|error| rows.at_line(&error))?;
+        rows.columns = header(&rows.record).map_err(|error| rows.at_line(&error))?;
         Ok(rows)
     }
 
     /// The next connection.
     fn next_row(&mut self) -> Result<Option<(SimTime, TraceRow)>, String> {
-        if !self.next_line()? {
+        if !self.next_record()? {
             return Ok(None);
         }
         let (at, row) = self.row().map_err(|error| self.at_line(&error))?;
@@ -133,45 +187,32 @@ impl<R: BufRead> Rows<R> {
     }
 
     fn at_line(&self, error: &str) -> String {
-        format!("{}:{}: {error}", self.name, self.line_number)
+        format!("{}:{}: {error}", self.name, self.reader.get_ref().number)
     }
 
-    /// Takes the next line that says something; false at the end.
-    fn next_line(&mut self) -> Result<bool, String> {
-        loop {
-            self.line.clear();
-            let mut bounded = (&mut self.reader).take(LINE_MAX as u64);
-            let length = bounded.read_until(b'\n', &mut self.line);
-            let length =
-                length.map_err(|error| format!("{} can't be read: {error}; try again", self.name))?;
-            if length == 0 {
-                return Ok(false);
-            }
-            self.line_number += 1;
-            if length == LINE_MAX {
-                return Err(self.at_line(&format!("the line has {LINE_MAX} bytes or more; break it up")));
-            }
-            self.fingerprint = hash_bytes(self.fingerprint, &self.line);
-            let mut line = self.line.trim_ascii();
-            if self.line_number == 1 {
-                line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-            }
-            if !line.is_empty() && !line.starts_with(b"#") {
-                return Ok(true);
-            }
+    /// Takes the fields of the next line; false at the end.
+    fn next_record(&mut self) -> Result<bool, String> {
+        self.reader.get_mut().asked = 0;
+        let read = self.reader.read_record(&mut self.record);
+        if self.reader.get_ref().asked > 1 {
+            let what = "a quote is not closed on its line; close it, and write a quote inside quotes twice";
+            return Err(self.at_line(what));
         }
+        read.map_err(|error| match error.into_kind() {
+            ErrorKind::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                self.at_line(&error.to_string())
+            }
+            ErrorKind::Io(error) => format!("{} can't be read: {error}; try again", self.name),
+            ErrorKind::UnequalLengths { expected_len, len, .. } => self.at_line(&format!(
+                "the row has {len} field(s), and the first line {expected_len}; write one for each column"
+            )),
+            _ => self.at_line("the line is not UTF-8; save the file as UTF-8 text"),
+        })
     }
 
     /// The connection on the line.
     fn row(&self) -> Result<(SimTime, TraceRow), String> {
-        let (fields, width) = fields(text(&self.line)?)?;
-        if width != self.width {
-            return Err(format!(
-                "the row has {width} field(s), and the first line {}; write one for each column",
-                self.width
-            ));
-        }
-        let field = |column: usize| self.columns[column].map_or("", |position| fields[position]);
+        let field = |column: usize| self.columns[column].map_or("", |position| &self.record[position]);
         let filled = |column: usize| Some(field(column)).filter(|text| !text.is_empty());
         let at = SimTime::ZERO + seconds(0, field(0))?;
         if at < self.last {
@@ -179,8 +220,11 @@ impl<R: BufRead> Rows<R> {
             return Err(format!("the time {} comes after {before}; sort the rows by t_s", field(0)));
         }
         let client = filled(1).ok_or("client_id is empty; write a name for who connects")?;
+        if client.starts_with('"') {
+            return Err("client_id begins with a quote; leave out the space before the quotes".into());
+        }
         let row = TraceRow {
-            client_id: hash_bytes(0, client.replace("\"\"", "\"").as_bytes()),
+            client_id: hash_bytes(0, client.as_bytes()),
             request_bytes: bytes(2, field(2))?,
             response_bytes: filled(3).map(|text| bytes(3, text)).transpose()?,
             duration: filled(4).map(|text| seconds(4, text)).transpose()?,
@@ -189,20 +233,14 @@ impl<R: BufRead> Rows<R> {
     }
 }
 
-fn text(line: &[u8]) -> Result<&str, String> {
-    let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8; save the file as UTF-8 text")?;
-    Ok(text.trim_start_matches('\u{feff}'))
-}
-
-/// Where each of [`COLUMNS`] stands, as the first line says, and how many columns there are.
-fn header(line: &str) -> Result<([Option<usize>; COLUMNS.len()], usize), String> {
-    let (names, width) = fields(line)?;
+/// Where each of [`COLUMNS`] stands, as the first line says.
+fn header(names: &StringRecord) -> Result<[Option<usize>; COLUMNS.len()], String> {
     if names[0].starts_with(|c: char| c.is_ascii_digit()) {
         return Err(format!("the first line names no columns; write {} above it", COLUMNS.join(",")));
     }
     let mut columns = [None; COLUMNS.len()];
-    for (position, name) in names.iter().take(width).enumerate() {
-        match COLUMNS.iter().position(|column| column == name) {
+    for (position, name) in names.iter().enumerate() {
+        match COLUMNS.iter().position(|column| *column == name) {
             Some(column) if columns[column].is_none() => columns[column] = Some(position),
             Some(_) => return Err(format!("there are two columns {name}; keep one of them")),
             None => {
@@ -215,45 +253,8 @@ fn header(line: &str) -> Result<([Option<usize>; COLUMNS.len()], usize), String>
     }
     match columns[..REQUIRED].iter().position(Option::is_none) {
         Some(missing) => Err(format!("there is no column {0}; add {0}", COLUMNS[missing])),
-        None => Ok((columns, width)),
+        None => Ok(columns),
     }
-}
-
-/// The fields of `line`, of which there may be one more than columns, and how many there are.
-fn fields(line: &str) -> Result<([&str; COLUMNS.len() + 1], usize), String> {
-    let mut fields = [""; COLUMNS.len() + 1];
-    let mut rest = Some(line);
-    let mut count = 0;
-    while let Some(line) = rest {
-        let (field, after) = match line.trim_start().strip_prefix('"') {
-            Some(quoted) => quoted_field(quoted)?,
-            None => line.split_once(',').map_or((line, None), |(field, after)| (field, Some(after))),
-        };
-        if let Some(place) = fields.get_mut(count) {
-            *place = field.trim();
-        }
-        count += 1;
-        rest = after;
-    }
-    Ok((fields, count))
-}
-
-/// A field after its opening quote, and what follows the comma behind it.
-fn quoted_field(text: &str) -> Result<(&str, Option<&str>), String> {
-    let mut quotes = text.match_indices('"').map(|(at, _)| at).peekable();
-    while let Some(at) = quotes.next() {
-        if quotes.next_if_eq(&(at + 1)).is_some() {
-            continue;
-        }
-        let after = text[at + 1..].trim_start();
-        return match after.strip_prefix(',') {
-            None if !after.is_empty() => {
-                Err("text follows a closing quote; write a quote inside quotes twice".into())
-            }
-            after => Ok((&text[..at], after)),
-        };
-    }
-    Err("a quote is not closed on its line; close it, and write a quote inside quotes twice".into())
 }
 
 fn seconds(column: usize, text: &str) -> Result<SimDuration, String> {

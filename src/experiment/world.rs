@@ -16,6 +16,9 @@ mod semantics;
 mod target_pools;
 mod timing;
 
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml_edit::Table;
@@ -23,11 +26,11 @@ use toml_edit::Table;
 use super::bounded::{Name, Span};
 use super::empirical::inline_files;
 use super::files::DataFiles;
+use super::keys::KeyTable;
 use super::node::Node;
 use super::path::KeyPath;
-use super::plan;
 use super::problem::{Problem, distinct};
-use super::reader::{names_of, read};
+use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
 use crate::ids::{IdVec, ZoneId};
@@ -36,55 +39,69 @@ use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::ServiceTable;
 use clients::{Client, Front};
-#[cfg(test)]
-pub(super) use faults::Kind as FaultKind;
 use faults::{Victims, WrittenFault};
 use groups::{Backends, ServerKeys};
 use health_check::HealthCheckTable;
-pub(super) use network::NetworkKeys;
-use operations::{History, WrittenOperation};
+use network::NetworkKeys;
+use operations::{History, OperationKeys, WrittenOperation};
 use operator::Operator;
 use semantics::Semantics;
 use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{Simulation, Warmup};
 
-/// The tables of the file that a cell depends on. [`plan::Plan`] holds the others.
-#[derive(Debug, Deserialize)]
-struct World {
+/// The keys of cells.
+pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<World>);
+
+/// The tables of the file that a cell depends on. Its plan holds the others.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct World {
+    /// When the world is measured, and how often.
     #[serde(default)]
     simulation: Simulation,
+    /// The region that everything is in.
     region: Region,
+    /// Round-trip times between places.
     #[serde(default)]
     network: NetworkKeys,
+    /// What traffic costs.
     #[serde(default)]
     prices: Prices,
+    /// The load balancer, if it is one by backend service. Default: none; it or `target_pools` is needed.
     backend_service: Option<ServiceTable>,
+    /// Where traffic to target pools comes from. Default: none; target pools need it.
+    #[schemars(extend("examples" = [{ "target": "www" }]))]
     forwarding_rule: Option<RuleTable>,
+    /// The load balancer, if it is one by target pool.
     #[serde(default)]
     target_pools: Vec<PoolTable>,
+    /// How the load balancer learns of health.
     #[serde(default)]
     health_check: HealthCheckTable,
+    /// How backends serve.
     #[serde(default)]
     server: ServerKeys,
+    /// Who opens connections, and from where.
+    #[schemars(extend("examples" = [[{
+        "name": "web-a", "kind": "vm", "zone": "us-central1-a", "arrivals": { "poisson": { "rate": 200.0 } }
+    }]]))]
     clients: Vec<Client>,
+    /// What the world does to backends and to the network between zones.
+    #[schemars(extend("examples" = [[{ "at": "10m", "target": { "zone": "us-central1-a" } }]]))]
     #[serde(default)]
     faults: Vec<WrittenFault>,
-    /// Read on their own: their keys depend on what they do.
+    /// What an operator does, when; read on their own, because their keys depend on what they do.
     #[serde(default, rename = "operations")]
+    #[schemars(with = "Vec<OperationKeys>", extend("examples" = [[{ "at": "10m", "do": "drain", "zone": "us-central1-a" }]]))]
     _operations: IgnoredAny,
+    /// What holds where the documents are silent, or contradict each other.
     #[serde(default)]
     semantics: Semantics,
 }
 
-/// What operations can do.
-#[cfg(test)]
-pub(super) fn verbs() -> &'static [&'static str] {
-    names_of::<operator::Verb>()
-}
-
 /// The world that the experiment `root` describes, with the data in `files`.
 pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Problem> {
-    check_keys(root)?;
+    check_balancer(root)?;
     let mut root = root.clone();
     inline_files(&mut root, files)?;
     let root = Node::Table(&root);
@@ -209,20 +226,16 @@ impl World {
     }
 }
 
-/// Checks the keys of the root, some of which belong to the plan and some to the world.
-pub(super) fn check_keys(root: &Table) -> Result<(), Problem> {
-    let known: Vec<&str> = names_of::<World>().iter().copied().chain(plan::KEYS).collect();
+/// Checks that there is one load balancer.
+fn check_balancer(root: &Table) -> Result<(), Problem> {
     let has = |key: &&str| root.contains_key(key);
-    if let Some(key) =
-        ["target_pools", "forwarding_rule"].iter().find(|key| has(key) && has(&"backend_service"))
-    {
-        let what = "is a second load balancer beside `backend_service`";
-        let problem = Problem::that(KeyPath::to(key), what, "keep one of the two");
-        return Err(Problem { at_key: true, ..problem });
-    }
-    match root.iter().find(|(key, _)| !known.contains(key)) {
-        Some((key, _)) => Err(Problem::unknown_key(KeyPath::to(key), &known)),
+    match ["target_pools", "forwarding_rule"].iter().find(|key| has(key) && has(&"backend_service")) {
         None => Ok(()),
+        Some(key) => {
+            let what = "is a second load balancer beside `backend_service`";
+            let problem = Problem::that(KeyPath::to(key), what, "keep one of the two");
+            Err(Problem { at_key: true, ..problem })
+        }
     }
 }
 
@@ -248,12 +261,14 @@ fn not_forever(length: SimDuration, path: KeyPath) -> Result<(), Problem> {
 }
 
 /// `[region]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Region {
     /// Its name.
+    #[schemars(extend("examples" = ["us-central1"]))]
     name: Name,
     /// Its zones, at least one.
+    #[schemars(extend("examples" = [["us-central1-a", "us-central1-b"]]))]
     zones: Vec<Name>,
 }
 

@@ -1,13 +1,14 @@
 //! Session affinity: which fields of a packet select its backend, and which find its tracking entry
 //! (rules AFF-1 to AFF-8, CTE-3).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::packet::{Endpoint, FiveTuple, PacketClass, Protocol};
 use crate::random::mix;
 
 /// Session affinity as configured (AFF-1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SessionAffinity {
     /// No explicit choice: hashes like `ClientIpPortProto` (AFF-2).

@@ -1,6 +1,7 @@
 //! When a backend counts as healthy (rules HCK-2, 3, 7, 9, 10). Probing itself belongs to the world.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::time::SimDuration;
 
@@ -33,7 +34,8 @@ pub struct Thresholds {
 }
 
 /// When a backend's first probe starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "SimDuration", extend("x-or" = RANDOM))]
 pub enum Phase {
     /// At a random moment of the first interval, as probers in the field do.
     #[default]
@@ -42,11 +44,23 @@ pub enum Phase {
     At(SimDuration),
 }
 
+/// What a file writes for [`Phase::Random`].
+const RANDOM: &str = "random";
+
+impl Serialize for Phase {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Random => serializer.serialize_str(RANDOM),
+            Self::At(time) => time.serialize(serializer),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Phase {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.as_str() {
-            "random" => Ok(Self::Random),
+            RANDOM => Ok(Self::Random),
             _ => text.parse().map(Self::At).map_err(|_| {
                 serde::de::Error::custom(format!(
                     "{text:?} is no phase; write \"random\" or the time of the first probe, such as \"0s\""
@@ -57,14 +71,13 @@ impl<'de> Deserialize<'de> for Phase {
 }
 
 /// The probers of each backend, and how their views make one verdict (HCK-6, HCK-8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probers {
-    /// How many there are. Default: 1.
+    /// How many there are.
     pub count: ProberCount,
-    /// How their views make one. Default: single.
+    /// How their views make one.
     pub verdict: ProberVerdict,
-    /// When their first probes start. Default: random.
+    /// When their first probes start.
     pub phase: Phase,
 }
 
@@ -75,8 +88,9 @@ impl Default for Probers {
 }
 
 /// A number of probers: 1 to 100.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
+#[schemars(extend("minimum" = 1, "maximum" = 100))]
 pub struct ProberCount(u8);
 
 /// A number of probers that there can't be.
@@ -102,7 +116,7 @@ impl TryFrom<i64> for ProberCount {
 }
 
 /// How the views of several probers make one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProberVerdict {
     /// The only prober decides.

@@ -1,5 +1,6 @@
 //! What the load balancer sees of a packet.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::policy::TrafficOrigin;
@@ -14,7 +15,7 @@ pub struct Endpoint {
 }
 
 /// The protocol of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Protocol {
     /// TCP, IP protocol 6.

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A configured ratio between 0 and 1, both included.
 ///
 /// It is kept as the `f64` nearest to the decimal that was written. A share `part / whole` computed in `f64` is
 /// correctly rounded too, so a share equal to the written decimal compares equal (ELIG-11).
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
+#[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.5]))]
 pub struct Ratio(f64);
 
 /// A number that is no ratio.

@@ -1,6 +1,7 @@
 //! Connection tracking policy: what is tracked, by which fields, and when an entry keeps pointing at its backend
 //! (rules CTE-1 to CTE-7).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::affinity::{Fields, SessionAffinity};
@@ -8,7 +9,7 @@ use super::packet::{PacketClass, Protocol};
 use crate::time::SimDuration;
 
 /// What one tracking entry stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TrackingMode {
     /// A connection.
@@ -19,7 +20,7 @@ pub enum TrackingMode {
 }
 
 /// Whether an entry keeps pointing at a backend that has become unhealthy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Persistence {
     /// Protocols with connections persist, others do not.

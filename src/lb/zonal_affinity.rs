@@ -1,5 +1,6 @@
 //! Zonal affinity as it is configured (ZON-1).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ratio::Ratio;
@@ -36,7 +37,7 @@ impl ZonalAffinity {
 }
 
 /// Which text of the documentation decides when all primaries are unhealthy and spilling is on (ZON-9).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SpecVersion {
     /// General availability (2026): the zone's own unhealthy backends.
     #[default]

@@ -10,10 +10,12 @@ mod quantity;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use rand::Rng;
 use rand_xoshiro::SplitMix64;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 pub use error::{DistributionError, PointsError};
@@ -22,42 +24,72 @@ use points::Points;
 pub use quantity::{Bytes, Count, Quantity};
 
 /// The forms that the experiment file may write, with their parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Form<V> {
+    /// Always the same.
     Constant(V),
+    /// Evenly from `low` to `high`.
     Uniform {
+        /// The least value.
         low: V,
+        /// The greatest value.
         high: V,
     },
+    /// Without memory.
     Exponential {
+        /// The mean, above zero.
         mean: V,
     },
+    /// Its logarithm is normal.
     Lognormal {
+        /// The median, above zero.
         median: V,
+        /// The standard deviation of the logarithm.
+        #[schemars(range(min = 0), example = 0.4)]
         sigma: f64,
     },
+    /// A sum of `shape` exponential parts, if that is whole.
     Gamma {
+        /// The mean, above zero.
         mean: V,
+        /// The shape, above zero; at 1 it is exponential.
+        #[schemars(extend("exclusiveMinimum" = 0), example = 2.0)]
         shape: f64,
     },
+    /// A stretched exponential.
     Weibull {
+        /// The scale, above zero: a share of 1 - 1/e is not greater.
         scale: V,
+        /// The shape, above zero; at 1 it is exponential.
+        #[schemars(extend("exclusiveMinimum" = 0), example = 2.0)]
         shape: f64,
     },
+    /// A tail that falls as a power.
     Pareto {
+        /// The least value, above zero.
         scale: V,
+        /// How fast the tail falls, above zero.
+        #[schemars(extend("exclusiveMinimum" = 0), example = 2.0)]
         shape: f64,
+        /// The greatest value. Default: none.
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<V>,
     },
+    /// Whole counts, each as likely as the one before times the same.
     Geometric {
+        /// The mean of whole counts of 1 or more.
+        #[schemars(range(min = 1))]
         mean: f64,
     },
     /// Whoever reads an experiment file puts the text of `file` into `points`.
+    #[schemars(extend("examples" = [{ "file": "data.csv" }]))]
     Empirical {
+        /// A data file with a row for each point. Default: none, `points` stand in its place.
+        #[schemars(example = &"data.csv")]
         #[serde(skip_serializing_if = "Option::is_none")]
         file: Option<String>,
+        /// Pairs of a value and the share of draws up to it. Default: none, `file` stands in its place.
         #[serde(skip_serializing_if = "Option::is_none")]
         points: Option<Points<V>>,
     },
@@ -158,6 +190,18 @@ impl<Q: Quantity> Distribution<Q> {
             Form::Empirical { file: None, points: None } => return Err(DistributionError::NoPoints),
         };
         Ok(Self { form, law, mean, quantity: PhantomData })
+    }
+}
+
+impl<Q: Quantity> JsonSchema for Distribution<Q> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("distribution of {}", Q::PLURAL).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Form::<Q::Written>::json_schema(generator);
+        schema.insert("x-type".to_owned(), Self::schema_name().into());
+        schema
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
@@ -148,12 +150,12 @@ pub struct Place {
 }
 
 /// Prices in USD.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
-    /// A GiB from one zone to another, in each direction (COST-1). Default: 0.01.
+    /// A GiB from one zone to another, in each direction (COST-1).
     pub inter_zone_per_gib: Price,
-    /// A GiB from client to backend through the load balancer (COST-2). Default: 0.008.
+    /// A GiB from client to backend through the load balancer (COST-2).
     pub processing_per_gib: Price,
 }
 
@@ -164,8 +166,9 @@ impl Default for Prices {
 }
 
 /// An amount of USD: zero or more, and at most a million.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
+#[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-unit" = "USD"))]
 pub struct Price(f64);
 
 /// A number that is no price.
@@ -228,10 +231,11 @@ pub struct AutoscalingPolicy {
 }
 
 /// `cpu_utilization`
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CpuUtilization {
-    /// The share of busy workers that is aimed at; above zero. Default: 0.6.
+    /// The share of busy workers that is aimed at; above zero.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub utilization_target: Ratio,
 }
 
@@ -242,16 +246,16 @@ impl Default for CpuUtilization {
 }
 
 /// How a backend serves requests.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(default)]
 pub struct Server {
-    /// How many requests it serves at a time. Default: 16.
+    /// How many requests it serves at a time.
     pub workers: Workers,
     /// Requests that may wait beside those in service; one more is refused. Without meaning for unlimited workers.
-    /// Default: 1024.
     pub queue_limit: u32,
-    /// How long a worker takes for a request. Default: exponential with mean 5 ms.
+    /// How long a worker takes for a request.
     pub service_time: Distribution<SimDuration>,
-    /// In which order requests are served. Default: first come first served.
+    /// In which order requests are served.
     pub discipline: Discipline,
     /// How it fails by itself, if it does. Default: not at all.
     pub failures: Option<Failures>,
@@ -273,7 +277,7 @@ impl Default for Server {
 }
 
 /// In which order a backend serves requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
     /// First come, first served: others wait.
@@ -284,18 +288,11 @@ pub enum Discipline {
 }
 
 /// How much slower a backend serves after it has come back: at first by `factor`, then linearly less.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "SlowStartKeys")]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct SlowStart {
-    duration: SimDuration,
-    factor: Factor,
-}
-
-/// `slow_start`
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SlowStartKeys {
     /// How long it takes until full speed; above zero.
+    #[schemars(extend("x-above" = "0s"))]
     duration: SimDuration,
     /// How many times longer a request takes at the beginning.
     factor: Factor,
@@ -306,11 +303,11 @@ struct SlowStartKeys {
 #[error("a slow start of 0s is none; write a duration above 0s, or leave slow_start out")]
 pub struct NotASlowStart;
 
-impl TryFrom<SlowStartKeys> for SlowStart {
-    type Error = NotASlowStart;
-    fn try_from(keys: SlowStartKeys) -> Result<Self, NotASlowStart> {
-        let SlowStartKeys { duration, factor } = keys;
-        if duration.is_zero() { Err(NotASlowStart) } else { Ok(Self { duration, factor }) }
+impl<'de> Deserialize<'de> for SlowStart {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The method that is derived for it reads the keys one by one.
+        let slow_start = Self::deserialize(deserializer)?;
+        if slow_start.duration.is_zero() { Err(D::Error::custom(NotASlowStart)) } else { Ok(slow_start) }
     }
 }
 
@@ -323,8 +320,9 @@ impl SlowStart {
 }
 
 /// How many times longer something takes: 1 or more.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
+#[schemars(extend("minimum" = 1, "maximum" = 1_000_000, "examples" = [3.0]))]
 pub struct Factor(f64);
 
 /// A number that slows nothing.
@@ -352,13 +350,26 @@ impl From<Factor> for f64 {
     }
 }
 
+/// What a file writes for [`Workers::Unlimited`].
+const UNLIMITED: &str = "unlimited";
+
 /// How many requests a backend serves at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "NonZeroU32", extend("x-or" = UNLIMITED))]
 pub enum Workers {
     /// Any number: no request ever waits.
     Unlimited,
     /// At most this many.
     Limited(NonZeroU32),
+}
+
+impl Serialize for Workers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unlimited => serializer.serialize_str(UNLIMITED),
+            Self::Limited(count) => count.serialize(serializer),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Workers {
@@ -369,14 +380,14 @@ impl<'de> Deserialize<'de> for Workers {
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a whole number of workers, 1 or more, or \"unlimited\"")
             }
-            fn visit_i64<E: serde::de::Error>(self, written: i64) -> Result<Workers, E> {
+            fn visit_i64<E: Error>(self, written: i64) -> Result<Workers, E> {
                 let count = u32::try_from(written).ok().and_then(NonZeroU32::new);
                 count
                     .map(Workers::Limited)
                     .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(written), &self))
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Workers, E> {
-                if text == "unlimited" {
+            fn visit_str<E: Error>(self, text: &str) -> Result<Workers, E> {
+                if text == UNLIMITED {
                     return Ok(Workers::Unlimited);
                 }
                 Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
@@ -387,14 +398,14 @@ impl<'de> Deserialize<'de> for Workers {
 }
 
 /// Alternating times up and down, independent of everything else (an alternating renewal process).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failures {
-    /// From the start, or the last repair, to the next failure. Default: exponential with mean 6 h.
+    /// From the start, or the last repair, to the next failure.
     pub time_to_failure: Distribution<SimDuration>,
-    /// From the failure to its repair. Default: exponential with mean 10 min.
+    /// From the failure to its repair.
     pub time_to_repair: Distribution<SimDuration>,
-    /// What a failed backend does. Default: silent.
+    /// What a failed backend does.
     pub mode: FailureMode,
 }
 
@@ -410,7 +421,7 @@ impl Default for Failures {
 }
 
 /// What a backend that has failed does with packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureMode {
     /// Nothing: whoever waits for an answer waits until a timeout. Its connections are lost.

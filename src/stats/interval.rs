@@ -1,12 +1,14 @@
 //! Confidence intervals over replications.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Estimate, Moments, Sample};
 
 /// The probability with which an interval covers the true value: strictly between 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
+#[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
 pub struct Confidence(f64);
 
 impl Confidence {

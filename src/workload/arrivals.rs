@@ -9,6 +9,7 @@ mod trace;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::random::{Stream, exponential};
@@ -21,8 +22,9 @@ pub use modulated::Modulation;
 pub use trace::{TraceError, TraceRow, TraceRows, TraceSource};
 
 /// Connections per second: above zero, and at most a thousand million.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
+#[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000_000, "x-unit" = "connections/s", "examples" = [200.0]))]
 pub struct Rate(f64);
 
 /// A number that is no rate.
@@ -52,8 +54,9 @@ impl Rate {
 }
 
 /// An arrival process as configured. `T` is where the connections of a trace come from.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "poisson": { "rate": 200.0 } }]))]
 pub enum ArrivalSpec<T = TraceSource> {
     /// Independent of each other: exponential gaps.
     Poisson {

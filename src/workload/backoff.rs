@@ -1,52 +1,40 @@
 //! How long a client waits before it tries again.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::time::SimDuration;
 
 /// Exponential back-off: before the first retry `base`, before each other one `factor` times as long as before the one
 /// that precedes it, but never longer than `max`. By default there is no wait.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(remote = "Self", default, deny_unknown_fields)]
 pub struct Backoff {
-    /// Before the first retry. Default: 0 s.
+    /// Before the first retry.
     pub base: SimDuration,
-    /// The longest wait; not less than `base`. Default: 10 s.
+    /// The longest wait; not less than `base`.
     pub max: SimDuration,
-    /// Each wait over the one before. Default: 2.0.
-    pub factor: Factor,
-    /// The part of each wait that is random. Default: 0.0.
+    /// Each wait over the one before.
+    pub factor: BackoffFactor,
+    /// The part of each wait that is random.
     pub jitter: Jitter,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Written {
-    base: SimDuration,
-    max: SimDuration,
-    factor: Factor,
-    jitter: Jitter,
-}
-
-impl Default for Written {
-    fn default() -> Self {
-        let Backoff { base, max, factor, jitter } = Backoff::default();
-        Self { base, max, factor, jitter }
-    }
 }
 
 /// A first wait that is longer than the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the first wait can't be {base}, longer than the longest, {max}; write a max of at least {base}")]
-pub struct BaseAboveMax {
+struct BaseAboveMax {
     base: SimDuration,
     max: SimDuration,
 }
 
-impl TryFrom<Written> for Backoff {
-    type Error = BaseAboveMax;
-    fn try_from(Written { base, max, factor, jitter }: Written) -> Result<Self, BaseAboveMax> {
-        if base > max { Err(BaseAboveMax { base, max }) } else { Ok(Self { base, max, factor, jitter }) }
+impl<'de> Deserialize<'de> for Backoff {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The method that is derived for it reads the keys one by one.
+        let backoff = Self::deserialize(deserializer)?;
+        let Self { base, max, .. } = backoff;
+        if base > max { Err(D::Error::custom(BaseAboveMax { base, max })) } else { Ok(backoff) }
     }
 }
 
@@ -55,7 +43,7 @@ impl Default for Backoff {
         Self {
             base: SimDuration::ZERO,
             max: SimDuration::from_secs(10),
-            factor: Factor(2.0),
+            factor: BackoffFactor(2.0),
             jitter: Jitter(0.0),
         }
     }
@@ -79,25 +67,27 @@ impl Backoff {
 }
 
 /// How fast waits grow: from 1, where all are alike, to 1000.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
-pub struct Factor(f64);
+#[schemars(extend("minimum" = 1, "maximum" = 1000))]
+pub struct BackoffFactor(f64);
 
 /// A number that waits can't grow by.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{0} is no factor of a back-off; write 1.0 (waits are alike) to 1000.0, such as 2.0")]
-pub struct NotAFactor(f64);
+pub struct NotABackoffFactor(f64);
 
-impl TryFrom<f64> for Factor {
-    type Error = NotAFactor;
-    fn try_from(value: f64) -> Result<Self, NotAFactor> {
-        if (1.0..=1000.0).contains(&value) { Ok(Self(value)) } else { Err(NotAFactor(value)) }
+impl TryFrom<f64> for BackoffFactor {
+    type Error = NotABackoffFactor;
+    fn try_from(value: f64) -> Result<Self, NotABackoffFactor> {
+        if (1.0..=1000.0).contains(&value) { Ok(Self(value)) } else { Err(NotABackoffFactor(value)) }
     }
 }
 
 /// The random part of a wait: from 0, nothing of it, to 1, all.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
+#[schemars(extend("minimum" = 0, "maximum" = 1))]
 pub struct Jitter(f64);
 
 /// A number that is no part of a wait.

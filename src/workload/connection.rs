@@ -1,21 +1,22 @@
 //! What one connection carries.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::random::{Bytes, Count, Distribution};
 use crate::time::SimDuration;
 
 /// Requests, pauses and sizes of a client group's connections.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConnectionProfile {
-    /// How many requests a connection makes, one after the other. Default: geometric with mean 3.
+    /// How many requests a connection makes, one after the other.
     pub requests: Distribution<Count>,
-    /// From a response to the next request. Default: exponential with mean 200 ms.
+    /// From a response to the next request.
     pub think_time: Distribution<SimDuration>,
-    /// Bytes from client to backend, a request. Default: 2048.
+    /// Bytes from client to backend, a request.
     pub request_bytes: Distribution<Bytes>,
-    /// Bytes from backend to client, a request. Default: lognormal with median 16384, sigma 1.
+    /// Bytes from backend to client, a request.
     pub response_bytes: Distribution<Bytes>,
 }
 

@@ -1,10 +1,7 @@
 //! The guide in `docs/settings.md`: its examples are right, and it leaves out no open point and no verb.
 
 use super::{POOLS, SMALL, changed, parse, scenario};
-use crate::experiment::Overrides;
-use crate::experiment::reader::names_of;
-use crate::experiment::trace::WrittenArrivals;
-use crate::experiment::world::{FaultKind, verbs};
+use crate::experiment::{Overrides, key, keys};
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
 
@@ -39,11 +36,13 @@ fn every_arrival_process_has_an_example() {
         .filter_map(|line| line.strip_prefix("| `{ ")?.split_once("` |"))
         .map(|(example, _)| example)
         .collect();
-    assert_eq!(examples.len(), names_of::<WrittenArrivals>().len());
-    for name in names_of::<WrittenArrivals>() {
+    let names = keys().filter_map(|row| row.path.strip_prefix("clients.<name>.arrivals."));
+    let names: Vec<&str> = names.filter(|name| !name.contains('.')).collect();
+    assert_eq!(examples.len(), names.len());
+    for name in names {
         let example = examples.iter().find(|example| example.starts_with(&format!("{name} = ")));
         let text = changed("{ poisson = { rate = 20.0 } }", &format!("{{ {}", example.expect(name)));
-        match *name {
+        match name {
             "trace" => assert!(super::refusal(&text, &Overrides::default()).contains("names a file")),
             _ => drop(parse(&text).unwrap()),
         }
@@ -52,7 +51,7 @@ fn every_arrival_process_has_an_example() {
 
 #[test]
 fn every_verb_has_an_example() {
-    for verb in verbs() {
+    for verb in &key(&["operations", "0", "do"]).unwrap().choices {
         assert!(blocks().iter().any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
     }
 }
@@ -60,9 +59,9 @@ fn every_verb_has_an_example() {
 #[test]
 fn every_kind_of_fault_is_explained_and_has_an_example() {
     let faults = blocks()[1];
-    for kind in names_of::<FaultKind>() {
+    for kind in &key(&["faults", "0", "kind"]).unwrap().choices {
         assert!(GUIDE.contains(&format!("`{kind}`")), "{kind} is explained");
-        assert!(*kind == "silent" || faults.contains(&format!("kind = \"{kind}\"")), "{kind} has an example");
+        assert!(kind == "silent" || faults.contains(&format!("kind = \"{kind}\"")), "{kind} has an example");
     }
 }
 

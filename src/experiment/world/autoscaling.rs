@@ -2,40 +2,39 @@
 
 use std::num::NonZeroU32;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::groups::MemberCount;
 use super::not_forever;
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::MAX_BACKENDS;
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
 
-/// A number of members.
-type Members = Whole<1, { MAX_BACKENDS as u32 }>;
-
 /// `autoscaling_policy`
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AutoscalingKeys {
     /// The least members. Default: the group's size.
-    min_num_replicas: Option<Members>,
+    min_num_replicas: Option<MemberCount>,
     /// The most members.
-    max_num_replicas: Members,
-    /// Default: a target of 0.6.
+    #[schemars(extend("examples" = [10]))]
+    max_num_replicas: MemberCount,
+    /// What it aims at.
     #[serde(default)]
     cpu_utilization: CpuUtilization,
-    /// How long a new member's utilization does not count. Default: 60 s.
+    /// How long a new member's utilization does not count.
     #[serde(default = "minute")]
     cool_down_period: SimDuration,
-    /// From the order of a member to its serving. Default: 60 s.
+    /// From the order of a member to its serving.
     #[serde(default = "minute")]
     boot_time: SimDuration,
-    /// From one look at the members to the next. Default: 10 s.
+    /// From one look at the members to the next.
     #[serde(default = "ten_seconds")]
     evaluation_interval: Span,
-    /// How long a group must have been too large before members are removed. Default: 10 min.
+    /// How long a group must have been too large before members are removed.
     #[serde(default = "ten_minutes")]
     stabilization_period: SimDuration,
 }

@@ -1,10 +1,11 @@
 //! `[backend_service]`: what a load balancer by backend service is set to.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{Count, GroupPlan, ServerKeys, Weight, members, zones_of};
+use super::groups::{GroupPlan, MemberCount, ServerKeys, Weight, members, zones_of};
 use super::health_check::HealthCheckTable;
 use super::semantics::Semantics;
 use crate::compute::{
@@ -25,47 +26,54 @@ use crate::sim::scenario::Server;
 use crate::time::SimDuration;
 
 /// `[backend_service]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServiceTable {
-    /// Default: INTERNAL.
+    /// Internal or external.
     #[serde(default = "internal")]
     pub(super) load_balancing_scheme: Scheme,
+    /// Which protocols it takes.
     #[serde(default)]
     pub(super) protocol: ServiceProtocol,
-    /// Default: NONE, which hashes all five parts of an unfragmented packet, as `CLIENT_IP_PORT_PROTO` does.
+    /// What keeps connections together (AFF-1). Default: NONE, which hashes all five parts of an unfragmented packet, as `CLIENT_IP_PORT_PROTO` does.
     #[serde(default, deserialize_with = "session_affinity")]
     session_affinity: Option<SessionAffinity>,
+    /// How backends are selected. Default: RENDEZVOUS for internal load balancers, MAGLEV for external ones.
     locality_lb_policy: Option<LocalityPolicy>,
-    /// Entries of Maglev's table; without meaning for rendezvous hashing. Default: 65537.
+    /// Entries of Maglev's table; without meaning for rendezvous hashing.
     #[serde(default)]
     maglev_table_size: TableSize,
-    /// Whether VMs of other regions reach the load balancer. An external one is always reached. Default: true.
+    /// Whether VMs of other regions reach the load balancer. An external one is always reached.
     #[serde(default = "global_access")]
     allow_global_access: bool,
-    /// Default: disabled; the ratio's default is 0.0.
+    /// Whether connections stay in the zone of their client (ZON-1).
     #[serde(default)]
     zonal_affinity: ZonalAffinityKeys,
-    /// Default: ratio 0.0, no dropping, draining on failover.
+    /// When primaries give way to failover backends. Default: they do when all are unhealthy.
     failover_policy: Option<FailoverKeys>,
+    /// What is tracked, and for how long. Default: each of its keys its own.
     connection_tracking_policy: Option<TrackingKeys>,
+    /// What becomes of the connections of removed backends.
     #[serde(default)]
     connection_draining: ConnectionDraining,
-    /// Backend subsetting. Every client sees all backends nevertheless. Default: NONE.
+    /// Backend subsetting. Every client sees all backends nevertheless.
     #[serde(default)]
     subsetting: Subsetting,
-    /// Whether it collects packets of Packet Mirroring. Default: false.
+    /// Whether it collects packets of Packet Mirroring.
     #[serde(default)]
     is_mirroring_collector: bool,
-    /// Default: NONE.
+    /// Whether a deployment of Network Security Integration sees its packets (ZON-2).
     #[serde(default)]
     network_security_integration: NetworkSecurityIntegration,
-    /// High availability by haPolicy is another product: it is refused.
+    /// High availability by haPolicy is another product: it is refused. Default: none.
+    #[schemars(with = "Option<serde_json::Value>")]
     ha_policy: Option<IgnoredAny>,
-    /// Without effect on passthrough load balancers (ELIG-12).
+    /// Without effect on passthrough load balancers (ELIG-12). Default: none.
+    #[schemars(extend("x-unit" = "s"))]
     #[serde(rename = "timeout_sec")]
     _timeout_sec: Option<Whole<1, 2_147_483_647>>,
     /// At least one group.
+    #[schemars(extend("examples" = [[{ "group": "ig-a", "zone": "us-central1-a" }]]))]
     backends: Vec<BackendGroup>,
 }
 
@@ -78,10 +86,10 @@ fn global_access() -> bool {
 }
 
 /// `zonal_affinity`, or what an operation changes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ZonalAffinityKeys {
-    /// Default: disabled.
+    /// Whether, and how firmly, connections stay in their zone. Default: ZONAL_AFFINITY_DISABLED.
     spillover: Option<Spillover>,
     /// Accepted and ignored unless spilling is configured (ZON-1). Default: 0.0.
     spillover_ratio: Option<Ratio>,
@@ -97,11 +105,14 @@ impl ZonalAffinityKeys {
 }
 
 /// `failover_policy`, or what an operation changes of it. The defaults are the API's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FailoverKeys {
+    /// The share of healthy primaries below which the failover backends serve. Default: 0.0.
     failover_ratio: Option<Ratio>,
+    /// Whether new connections are dropped when no backend is healthy (ELIG-10). Default: false.
     drop_traffic_if_unhealthy: Option<bool>,
+    /// Whether a switch between the roles ends existing connections at once. Default: false.
     disable_connection_drain_on_failover: Option<bool>,
 }
 
@@ -119,14 +130,16 @@ impl FailoverKeys {
 }
 
 /// `connection_tracking_policy`, or what an operation changes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TrackingKeys {
-    /// Default: PER_CONNECTION.
+    /// What one entry stands for. Default: PER_CONNECTION.
     tracking_mode: Option<TrackingMode>,
-    /// Default: DEFAULT_FOR_PROTOCOL.
+    /// Whether an entry keeps pointing at a backend that has become unhealthy. Default: DEFAULT_FOR_PROTOCOL.
     connection_persistence_on_unhealthy_backends: Option<Persistence>,
-    /// Default: 600 s for internal load balancers; 60 s for external ones, which know no other (CTE-7).
+    /// How long an entry lives without packets. Default: 600 s for internal load balancers; 60 s for external ones, which
+    /// know no other (CTE-7).
+    #[schemars(example = &"600s")]
     idle_timeout: Option<SimDuration>,
 }
 
@@ -142,21 +155,23 @@ impl TrackingKeys {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ConnectionDraining {
-    /// How long entries of removed backends live on: 0 to 3600 whole seconds (CTE-9). Default: 0 s.
+    /// How long entries of removed backends live on: 0 to 3600 whole seconds (CTE-9).
+    #[schemars(extend("x-most" = "3600s"))]
     draining_timeout: SimDuration,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Subsetting {
+    /// How clients are given their parts.
     policy: SubsettingPolicy,
 }
 
 /// Whether a deployment of Network Security Integration sees its packets. With zonal affinity all of them are lost (ZON-2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum NetworkSecurityIntegration {
     #[default]
@@ -166,28 +181,32 @@ enum NetworkSecurityIntegration {
 }
 
 /// `[[backend_service.backends]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BackendGroup {
     /// Its name; its members are `<group>-1` to `<group>-<size>`.
     group: ResourceName,
-    /// The zone of all members. Either it or `zones` is needed.
+    /// The zone of all members. Default: none; either it or `zones` is needed.
+    #[schemars(example = &"us-central1-a")]
     zone: Option<String>,
-    /// The zones that the members are dealt out to in turn.
+    /// The zones that the members are dealt out to in turn. Default: none.
+    #[schemars(example = ["us-central1-a", "us-central1-b"])]
     zones: Option<Vec<String>>,
-    /// How many members it has. Default: 4.
+    /// How many members it has.
+    #[schemars(extend("x-unit" = "backends"))]
     #[serde(default = "group_size")]
-    size: Count,
-    /// Whether its members are failover backends. Default: false.
+    size: MemberCount,
+    /// Whether its members are failover backends.
     #[serde(default)]
     failover: bool,
-    /// What they report of their weight: a number, "missing" or "invalid".
+    /// What they report of their weight: a number, "missing" or "invalid". Default: 1.0.
     weight: Option<Weight>,
-    /// Only CONNECTION, which is its default, belongs to passthrough load balancers.
+    /// Only CONNECTION belongs to passthrough load balancers. Default: CONNECTION.
     balancing_mode: Option<BalancingMode>,
-    /// Without effect on passthrough load balancers (ELIG-12).
+    /// Without effect on passthrough load balancers (ELIG-12). Default: none.
     capacity_scaler: Option<Ratio>,
     /// Keys that differ from `[server]`.
+    #[schemars(extend("x-over" = "server"))]
     #[serde(default)]
     server: ServerKeys,
     /// How its size follows its utilization. Default: not at all.
@@ -206,7 +225,7 @@ impl BackendGroup {
     }
 }
 
-fn group_size() -> Count {
+fn group_size() -> MemberCount {
     Whole::new(4)
 }
 

@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::groups::Backends;
@@ -31,25 +32,28 @@ const REQUESTS_MAX: f64 = 1e6;
 const THINK_TIME_MAX: SimDuration = SimDuration::from_secs(30 * 86_400);
 
 /// `[[clients]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Client {
     /// Its name.
     name: Name,
     /// What it is.
     kind: ClientKind,
-    /// The zone of a VM in the region.
+    /// The zone of a VM in the region. Default: none; a VM needs it or `region`.
+    #[schemars(example = &"us-central1-a")]
     zone: Option<String>,
-    /// The region of a VM elsewhere.
+    /// The region of a VM elsewhere. Default: none.
+    #[schemars(extend("examples" = ["europe-west1"]))]
     region: Option<Name>,
-    /// The group whose members call their own load balancer.
+    /// The group whose members call their own load balancer. Default: none; kind backend needs it.
+    #[schemars(example = &"ig-a")]
     group: Option<String>,
     /// The protocol that it speaks. Default: TCP, or UDP where the load balancer takes nothing else.
     protocol: Option<Protocol>,
-    /// The share of its UDP requests that are sent in fragments. Default: 0.0.
+    /// The share of its UDP requests that are sent in fragments.
     #[serde(default)]
     fragmented: Ratio,
-    /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop. Default: 1.
+    /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop.
     #[serde(default = "Client::destinations")]
     destinations: Whole<1, 1000>,
     /// Distinct client IPs. Default: 200; of kind backend as many as there are members.
@@ -59,16 +63,16 @@ pub(super) struct Client {
     /// What a connection carries.
     #[serde(default)]
     connection: ConnectionProfile,
-    /// From the first SYN to giving up. Default: 10 s.
+    /// From the first SYN to giving up.
     #[serde(default = "Client::connect_timeout")]
     connect_timeout: Span,
-    /// From a request to giving up. Default: 30 s.
+    /// From a request to giving up.
     #[serde(default = "Client::request_timeout")]
     request_timeout: Span,
-    /// How often a failed connection is tried anew. Default: 0.
+    /// How often a failed connection is tried anew.
     #[serde(default = "Client::retries")]
     retries: Whole<0, 100>,
-    /// How long it waits before each of them. Default: not at all.
+    /// How long it waits before each of them.
     #[serde(default)]
     retry_backoff: Backoff,
     /// From a connection's first SYN to when a new one takes its place. Default: none.
@@ -94,7 +98,7 @@ impl Client {
 }
 
 /// What a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ClientKind {
     /// A virtual machine in the region or in another one.
@@ -151,7 +155,7 @@ impl Front {
 }
 
 /// The places that clients are in, zones first, and the client groups.
-pub(super) type Clients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
+pub(super) type PlacedClients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
 
 /// The clients that `written` describes, of a load balancer in the region called `region`.
 #[expect(clippy::too_many_arguments, reason = "to be parted")]
@@ -162,7 +166,7 @@ pub(super) fn clients(
     front: Front,
     backends: &Backends,
     files: &DataFiles,
-) -> Result<Clients, Problem> {
+) -> Result<PlacedClients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
         return Err(Problem::that(list(), "is empty", "write at least one client group"));

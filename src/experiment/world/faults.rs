@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::groups::Backends;
 use super::operations::History;
@@ -24,23 +25,27 @@ use crate::time::{SimDuration, SimTime};
 const MOST_STRIKES: u64 = 100_000;
 
 /// `[[faults]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenFault {
-    /// When it begins, on the clock that starts with the warm-up. Either it or `random` is needed.
+    /// When it begins, on the clock that starts with the warm-up. Default: none; either it or `random` is needed.
+    #[schemars(example = &"10m")]
     at: Option<SimDuration>,
     /// How long it lasts. Default: to the end of the run.
     duration: Option<Span>,
     /// Whom it can strike.
+    #[schemars(extend("examples" = [{ "zone": "us-central1-a" }]))]
     target: FaultTarget,
-    /// What it does. Default: silent.
+    /// What it does.
     #[serde(default)]
     kind: Kind,
-    /// Of `slow`: how many times longer requests take.
+    /// Of `slow`: how many times longer requests take. Default: none, it is needed.
     factor: Option<Factor>,
-    /// Of `link_delay`: how much longer round trips take.
+    /// Of `link_delay`: how much longer round trips take. Default: none, it is needed.
+    #[schemars(example = &"5ms")]
     added_rtt: Option<Span>,
-    /// Of `link_loss`: the chance of each packet to be lost.
+    /// Of `link_loss`: the chance of each packet to be lost. Default: none, it is needed.
+    #[schemars(example = 0.01)]
     probability: Option<Ratio>,
     /// Of `rolling_restart`: how many backends restart at once. Default: 1.
     batch: Option<Whole<1, 1_000_000>>,
@@ -52,14 +57,14 @@ pub(super) struct WrittenFault {
     restart: Option<Span>,
     /// On and off at a fixed rhythm. Default: on throughout.
     flapping: Option<Flapping>,
-    /// At random times, instead of `at`.
+    /// At random times, instead of `at`. Default: none.
     random: Option<Random>,
 }
 
 /// What a fault does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(in super::super) enum Kind {
+enum Kind {
     /// Backends do nothing with packets.
     #[default]
     Silent,
@@ -82,36 +87,44 @@ pub(in super::super) enum Kind {
 }
 
 /// `flapping`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Flapping {
     /// From one beginning to the next.
+    #[schemars(example = &"1m")]
     period: Span,
     /// How long it lasts each time.
+    #[schemars(example = &"20s")]
     active: Span,
 }
 
 /// `random`: an alternating renewal process.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Random {
     /// From the start of the run, or the end of the last time, to the next beginning.
+    #[schemars(extend("examples" = [{ "exponential": { "mean": "6h" } }]))]
     time_between: Distribution<SimDuration>,
     /// How long it lasts each time.
+    #[schemars(extend("examples" = [{ "exponential": { "mean": "10m" } }]))]
     duration: Distribution<SimDuration>,
 }
 
 /// Backends, by one of `zone`, `group` and `backends`, or the network between two zones, by `link`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FaultTarget {
-    /// All backends of this zone.
+    /// All backends of this zone. Default: none; one of `zone`, `group`, `backends` and `link` is needed.
+    #[schemars(example = &"us-central1-a")]
     zone: Option<String>,
-    /// All members of this group.
+    /// All members of this group. Default: none.
+    #[schemars(example = &"ig-a")]
     group: Option<String>,
-    /// These members.
+    /// These members. Default: none.
+    #[schemars(example = ["ig-a-1"])]
     backends: Option<Vec<String>>,
-    /// The network between these two zones, or within one that is named twice.
+    /// The network between these two zones, or within one that is named twice. Default: none.
+    #[schemars(example = ["us-central1-a", "us-central1-b"])]
     link: Option<[String; 2]>,
     /// The share of the backends that is struck. Default: 1.0.
     fraction: Option<Ratio>,

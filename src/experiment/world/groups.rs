@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -22,8 +23,9 @@ use crate::sim::scenario::{
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(with = "Server")]
 pub(super) struct ServerKeys {
     workers: Option<Workers>,
     queue_limit: Option<u32>,
@@ -73,8 +75,9 @@ impl ServerKeys {
 /// Failures and repairs that are more frequent would be all that a run does.
 const SHORTEST_CYCLE: SimDuration = SimDuration::from_millis(1);
 
-/// What backends say of their weight when a health check succeeds. Default: 1.0.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What backends say of their weight when a health check succeeds.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema)]
+#[schemars(with = "f64", extend("minimum" = 0, "x-or" = "missing"))]
 pub(super) struct Weight(WeightState);
 
 impl Weight {
@@ -120,7 +123,7 @@ impl<'de> Deserialize<'de> for Weight {
 }
 
 /// A number of instances.
-pub(super) type Count = Whole<1, { MAX_BACKENDS as u32 }>;
+pub(super) type MemberCount = Whole<1, { MAX_BACKENDS as u32 }>;
 
 /// The names of the first `size` members of the group `name`.
 pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {

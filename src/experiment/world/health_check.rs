@@ -1,38 +1,62 @@
 //! `[health_check]`: when backends are probed, and by whom.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
+use crate::lb::health::{HealthChecking, Phase, ProberCount, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
 /// `[health_check]`
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HealthCheckTable {
-    /// Default: TCP for a backend service, HTTP for target pools, which know no other.
+    /// What a probe asks for. Default: TCP for a backend service, HTTP for target pools, which know no other.
     pub(super) r#type: Option<ProbeType>,
-    /// From the start of one probe to the start of the next. Default: 5 s.
+    /// From the start of one probe to the start of the next: 1 to 300 whole seconds (HCK-2).
+    #[schemars(extend("x-least" = "1s", "x-most" = "300s"))]
     check_interval: SimDuration,
-    /// How long a probe waits. Default: 5 s.
+    /// How long a probe waits: 1 to 300 whole seconds, at most the interval (HCK-2).
+    #[schemars(extend("x-least" = "1s", "x-most" = "300s"))]
     timeout: SimDuration,
-    /// Default: 2.
+    /// Successes in a row that make a backend healthy (HCK-2).
+    #[schemars(range(min = 1, max = 10))]
     healthy_threshold: i64,
-    /// Default: 2.
+    /// Failures in a row that make a backend unhealthy (HCK-2).
+    #[schemars(range(min = 1, max = 10))]
     unhealthy_threshold: i64,
-    /// Default: one, which decides alone, with a random phase.
-    probers: Probers,
-    /// Default: UNHEALTHY.
+    /// The probers of each backend (HCK-6).
+    probers: ProberKeys,
+    /// What backends are until probes have found out.
     initial_state: InitialState,
-    /// From a change of health to its effect. Default: 0 s.
+    /// From a change of health to its effect.
     propagation_delay: SimDuration,
-    /// Whether probes wait for a worker like requests, and take it as long. Default: false.
+    /// Whether probes wait for a worker like requests, and take it as long.
     through_queue: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// `probers`
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ProberKeys {
+    /// How many there are.
+    count: ProberCount,
+    /// How their views make one.
+    verdict: ProberVerdict,
+    /// When their first probes start.
+    phase: Phase,
+}
+
+impl Default for ProberKeys {
+    fn default() -> Self {
+        let Probers { count, verdict, phase } = Probers::default();
+        Self { count, verdict, phase }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum InitialState {
     Healthy,
@@ -47,7 +71,7 @@ impl Default for HealthCheckTable {
             timeout: SimDuration::from_secs(5),
             healthy_threshold: 2,
             unhealthy_threshold: 2,
-            probers: Probers::default(),
+            probers: ProberKeys::default(),
             initial_state: InitialState::Unhealthy,
             propagation_delay: SimDuration::ZERO,
             through_queue: false,
@@ -63,10 +87,11 @@ impl HealthCheckTable {
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
-        let count = self.probers.count.get();
-        if self.probers.verdict == ProberVerdict::Single && count != 1 {
+        let ProberKeys { count, verdict, phase } = self.probers;
+        if verdict == ProberVerdict::Single && count.get() != 1 {
             let message = format!(
-                "{count} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\""
+                "{} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\"",
+                count.get()
             );
             return Err(Problem::because(path.key("probers").key("count"), &message));
         }
@@ -74,7 +99,7 @@ impl HealthCheckTable {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
             through_queue: self.through_queue,
-            probers: self.probers,
+            probers: Probers { count, verdict, phase },
             ..checking
         })
     }

@@ -1,5 +1,6 @@
 //! `[network]`: round-trip times.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::zone_id;
@@ -14,20 +15,20 @@ use crate::time::SimDuration;
 type RoundTrip = Distribution<SimDuration>;
 
 /// `[network]`: round-trip times between places.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(in super::super) struct NetworkKeys {
-    /// Within a zone. Default: lognormal with median 70 µs, sigma 0.4.
+pub(super) struct NetworkKeys {
+    /// Within a zone.
     same_zone_rtt: Distribution<SimDuration>,
-    /// From zone to zone. Default: lognormal with median 190 µs, sigma 0.35.
+    /// From zone to zone.
     cross_zone_rtt: Distribution<SimDuration>,
-    /// From another region. Default: 30 ms.
+    /// From another region.
     other_region_rtt: Distribution<SimDuration>,
-    /// Through a VPN tunnel or an Interconnect attachment. Default: 12 ms.
+    /// Through a VPN tunnel or an Interconnect attachment.
     hybrid_rtt: Distribution<SimDuration>,
-    /// From the internet. Default: 30 ms.
+    /// From the internet.
     internet_rtt: Distribution<SimDuration>,
-    /// Pairs of zones with round-trip times of their own. Default: none.
+    /// Pairs of zones with round-trip times of their own.
     #[serde(skip_serializing)]
     links: Vec<Link>,
 }
@@ -50,12 +51,14 @@ impl Default for NetworkKeys {
 }
 
 /// `[[network.links]]`: a pair of zones, both ways.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Link {
     /// The two zones.
+    #[schemars(example = ["us-central1-b", "us-central1-c"])]
     between: [String; 2],
     /// Their round-trip time.
+    #[schemars(extend("examples" = [{ "constant": "1ms" }]))]
     rtt: Distribution<SimDuration>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::before_the_end;
@@ -29,8 +30,19 @@ pub(super) struct WrittenOperation<'a> {
 /// Keys that every operation has.
 const COMMON: &[&str] = &["at", "do"];
 
-#[derive(Deserialize)]
+/// A member of `[[operations]]` as a whole.
+#[derive(JsonSchema)]
+pub(super) struct OperationKeys {
+    #[schemars(flatten)]
+    _head: Head,
+    #[schemars(flatten)]
+    _verb: Verb,
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct Head {
+    /// When it takes effect, on the clock that starts with the warm-up.
+    #[schemars(example = &"10m")]
     at: SimDuration,
 }
 

@@ -5,10 +5,11 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backend_service::{FailoverKeys, TrackingKeys, ZonalAffinityKeys};
-use super::groups::{Count, NumberedGroup};
+use super::groups::{MemberCount, NumberedGroup};
 use super::health_check::HealthCheckTable;
 use crate::compute::{
     ApiError, BackendService, ControlPlane, Reason, Reference, Resources, quoted, session_affinity,
@@ -20,8 +21,9 @@ use crate::lb::change::Change;
 use crate::lb::ratio::Ratio;
 
 /// What `do` says. Settings that an operation leaves out stay as they are.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(tag = "do")]
 pub(super) enum Verb {
     /// `regionBackendServices.patch`
     SetZonalAffinity(ZonalAffinityKeys),
@@ -29,36 +31,71 @@ pub(super) enum Verb {
     SetFailoverPolicy(FailoverKeys),
     /// `regionBackendServices.patch`
     SetSessionAffinity {
+        /// What keeps connections together from then on (AFF-1).
         #[serde(deserialize_with = "session_affinity")]
+        #[schemars(with = "SessionAffinity", extend("examples" = ["CLIENT_IP"]))]
         session_affinity: Option<SessionAffinity>,
     },
     /// `regionBackendServices.patch`
     SetConnectionTrackingPolicy(TrackingKeys),
     /// `instanceGroups.addInstances`, `targetPools.addInstance`: instances that did not exist before.
-    AddInstances { group: String, count: Count },
+    AddInstances {
+        /// The group of backends.
+        group: String,
+        /// How many; of those that are removed the newest. Default: all of them.
+        #[schemars(extend("examples" = [2]))]
+        count: MemberCount,
+    },
     /// `instanceGroups.removeInstances`, `targetPools.removeInstance`: these, or the newest of a group, all of them
     /// without a count.
-    RemoveInstances { group: Option<String>, count: Option<Count>, backends: Option<Vec<String>> },
+    RemoveInstances {
+        group: Option<String>,
+        count: Option<MemberCount>,
+        /// These instances, by their names. Default: those of `group`.
+        backends: Option<Vec<String>>,
+    },
     /// `regionBackendServices.patch` of a group's `failover`.
-    SetBackendFailover { group: String, failover: bool },
+    SetBackendFailover {
+        group: String,
+        /// Whether its members are failover backends from then on.
+        failover: bool,
+    },
     /// `targetPools.addHealthCheck`, by default to the pool of the forwarding rule.
     AddHealthCheck {
+        /// The target pool. Default: that of the forwarding rule, where that is enough.
+        #[schemars(example = &"www")]
         pool: Option<String>,
+        /// The health check of the pool.
         #[serde(default = "health_check")]
         health_check: String,
     },
     /// `targetPools.removeHealthCheck`
     RemoveHealthCheck {
+        #[schemars(example = &"www")]
         pool: Option<String>,
         #[serde(default = "health_check")]
         health_check: String,
     },
     /// `targetPools.setBackup`: without a pool or a ratio there is no backup.
-    SetBackup { pool: String, backup_pool: Option<String>, failover_ratio: Option<Ratio> },
+    SetBackup {
+        #[schemars(example = &"www")]
+        pool: String,
+        /// The pool that takes over. Default: none.
+        backup_pool: Option<String>,
+        /// The share of healthy instances below which it does. Default: none.
+        failover_ratio: Option<Ratio>,
+    },
     /// Every instance of a zone is removed.
-    Drain { zone: String },
+    Drain {
+        #[schemars(example = &"us-central1-a")]
+        /// The zone whose instances go.
+        zone: String,
+    },
     /// `targetPools.delete`
-    DeleteTargetPool { pool: String },
+    DeleteTargetPool {
+        #[schemars(example = &"www")]
+        pool: String,
+    },
 }
 
 fn health_check() -> String {
@@ -158,7 +195,7 @@ impl Operator {
         changed.map_err(|error| name_the_table(error, &self.plane.resources, check))
     }
 
-    fn add_instances(&mut self, group: &str, count: Count) -> Answer {
+    fn add_instances(&mut self, group: &str, count: MemberCount) -> Answer {
         let index = self.find_group(group)?;
         let group = &mut self.groups[index];
         let numbers = group.highest + 1..=group.highest + count.get();
@@ -183,7 +220,7 @@ impl Operator {
     fn to_remove(
         &self,
         group: Option<&str>,
-        count: Option<Count>,
+        count: Option<MemberCount>,
         backends: Option<&[String]>,
     ) -> Result<Vec<Member>, ApiError> {
         let names = match (group, backends) {

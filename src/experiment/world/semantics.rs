@@ -1,6 +1,7 @@
 //! `[semantics]`: what holds where the documents are silent, or contradict each other.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::compute::Assumptions;
 use crate::experiment::bounded::Span;
@@ -8,10 +9,10 @@ use crate::lb::zonal_affinity::SpecVersion;
 use crate::time::SimDuration;
 
 /// `[semantics]`
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Semantics {
-    /// Which text decides where Preview and GA differ (ZON-9). Default: GA.
+    /// Which text decides where Preview and GA differ (ZON-9).
     pub(super) zonal_affinity_text: SpecVersion,
     /// How long entries of the old role live on after a switch of roles, unless draining is disabled (O1).
     pub(super) failover_drain: FailoverDrain,
@@ -31,9 +32,10 @@ impl Semantics {
     }
 }
 
-/// A time to drain. Default: 600 s.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// A time to drain.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SimDuration")]
+#[schemars(extend("x-most" = Span::LONGEST))]
 pub(super) struct FailoverDrain(SimDuration);
 
 impl Default for FailoverDrain {
@@ -52,8 +54,8 @@ impl TryFrom<SimDuration> for FailoverDrain {
     }
 }
 
-/// Default: drop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What becomes of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PortlessFragments {
     /// They are lost, and so is their datagram.

@@ -1,5 +1,6 @@
 //! `[forwarding_rule]` and `[[target_pools]]`: an external load balancer by target pool.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::autoscaling::AutoscalingKeys;
@@ -21,53 +22,62 @@ use crate::lb::selection::TableSize;
 use crate::sim::scenario::Server;
 
 /// `[forwarding_rule]`: where traffic comes from.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleTable {
     /// Its name. Default: forwarding-rule.
     name: Option<ResourceName>,
-    /// The target pool that it points to.
+    /// The target pool that it points to. Default: none, it is needed.
+    #[schemars(example = &"www")]
     target: Option<String>,
-    /// Entries of Maglev's table. Default: 65537.
+    /// Entries of Maglev's table.
     #[serde(default)]
     pub(super) maglev_table_size: TableSize,
 }
 
 /// `[[target_pools]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PoolTable {
     /// Its name.
+    #[schemars(extend("examples" = ["www"]))]
     name: ResourceName,
     /// NONE, CLIENT_IP or CLIENT_IP_PROTO. Default: NONE.
     #[serde(default, deserialize_with = "session_affinity")]
     session_affinity: Option<SessionAffinity>,
-    /// The share of healthy instances below which the backup pool serves.
+    /// The share of healthy instances below which the backup pool serves. Default: none.
     failover_ratio: Option<Ratio>,
-    /// The pool that takes over. Without a ratio it never does.
+    /// The pool that takes over. Without a ratio it never does. Default: none.
+    #[schemars(example = &"backup")]
     backup_pool: Option<String>,
-    /// At most one, "default", which is `[health_check]`. Default: none.
+    /// At most one, "default", which is `[health_check]`.
+    #[schemars(example = ["default"])]
     #[serde(default)]
     health_checks: Vec<String>,
-    /// Its instances. Default: none.
+    /// Its instances.
+    #[schemars(extend("examples" = [[{ "name": "ig-a", "zone": "us-central1-a" }]]))]
     #[serde(default)]
     instances: Vec<PoolInstances>,
 }
 
 /// `[[target_pools.instances]]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PoolInstances {
     /// What they are called: `<name>-1` to `<name>-<size>`.
     name: ResourceName,
-    /// The zone of all of them. Either it or `zones` is needed.
+    /// The zone of all of them. Default: none; either it or `zones` is needed.
+    #[schemars(example = &"us-central1-a")]
     zone: Option<String>,
-    /// The zones that they are dealt out to in turn.
+    /// The zones that they are dealt out to in turn. Default: none.
+    #[schemars(example = ["us-central1-a", "us-central1-b"])]
     zones: Option<Vec<String>>,
-    /// How many there are. Default: 4.
+    /// How many there are.
+    #[schemars(extend("x-unit" = "backends"))]
     #[serde(default = "size")]
     size: Whole<0, { MAX_BACKENDS as u32 }>,
     /// Keys that differ from `[server]`.
+    #[schemars(extend("x-over" = "server"))]
     #[serde(default)]
     server: ServerKeys,
     /// How their number follows their utilization. Default: not at all.

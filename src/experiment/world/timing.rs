@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
@@ -17,25 +18,29 @@ use crate::time::SimDuration;
 const SAMPLES_MAX: u64 = 100_000;
 
 /// `[simulation]`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct Simulation {
-    /// The root of all randomness. Default: 42.
+    /// The root of all randomness.
+    #[schemars(extend("x-whole" = true))]
     pub seed: u64,
     /// How often each cell is run. Default: 10, without a precision.
+    #[schemars(extend("x-whole" = true))]
     pub replications: Option<Whole<1, 1_000_000>>,
     /// Instead: until a metric is known so well. Default: none.
+    #[schemars(extend("x-whole" = true, "examples" = [{ "metric": "failure_ratio", "relative": 0.05 }]))]
     pub precision: Option<WrittenPrecision>,
-    /// Not measured. Default: 2 min.
+    /// Not measured.
     pub warmup: Warmup,
-    /// Measured. Default: 30 min.
+    /// Measured.
     duration: Span,
-    /// Resolution of the timeline. Default: 10 s.
+    /// Resolution of the timeline.
     sample_interval: Span,
 }
 
 /// `warmup`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "SimDuration", extend("x-or" = Self::AUTO, "x-most" = Span::LONGEST))]
 pub(in super::super) enum Warmup {
     /// So long.
     Fixed(SimDuration),
@@ -52,6 +57,15 @@ impl Warmup {
         match self {
             Self::Fixed(length) => Some(length),
             Self::Auto => None,
+        }
+    }
+}
+
+impl Serialize for Warmup {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(length) => length.serialize(serializer),
+            Self::Auto => serializer.serialize_str(Self::AUTO),
         }
     }
 }

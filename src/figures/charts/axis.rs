@@ -1,5 +1,6 @@
 //! The axis that metrics are shown against, and value axes that fit their data.
 
+use crate::experiment::keys;
 use crate::figures::mark::PlotValue;
 use crate::figures::{PanelAxis, Scale};
 use crate::metrics::Metric;
@@ -57,13 +58,12 @@ pub(super) fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// The unit of the experiment file's keys that are swept most.
+/// The unit of the keys that are called like the end of the column `name`; may be empty.
 fn unit(name: &str) -> &'static str {
-    match name.rsplit('.').next() {
-        Some("rate" | "mean_rate") => "connections/s",
-        Some("size") => "backends",
-        _ => "",
-    }
+    let end = name.rsplit('.').next();
+    let mut units =
+        keys().filter(|row| row.path.rsplit('.').next() == end).filter_map(|row| row.unit.as_deref());
+    units.next().unwrap_or_default()
 }
 
 impl NumericAxis {

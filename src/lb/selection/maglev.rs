@@ -4,14 +4,16 @@
 //! next free entry when it is its turn. With equal weights shares differ by at most one entry. A key's backend is
 //! that of entry `key mod size`. With weights a backend takes its turn as often as its weight says.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::BackendId;
 use crate::random::hash_bytes;
 
 /// The number of entries of a table: a prime, so that every skip walks through all entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u32", into = "u32")]
+#[schemars(extend("minimum" = 2, "maximum" = 10_000_000))]
 pub struct TableSize(u32);
 
 /// A number that is no size of a table.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -15,7 +16,8 @@ use super::quantity::Quantity;
 const TOLERANCE: f64 = 1e-9;
 
 /// Values, and the share of draws up to each.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(with = "Vec<(V, f64)>", extend("x-type" = "list of pairs"))]
 pub(super) enum Points<V> {
     /// `[[value, share], …]`
     Listed(Arc<[(V, f64)]>),

@@ -1,5 +1,6 @@
 //! What distributions are of: durations, bytes, counts.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -8,7 +9,15 @@ use crate::time::SimDuration;
 /// What a distribution is of.
 pub trait Quantity: Copy {
     /// How the experiment file writes one value of it.
-    type Written: DeserializeOwned + Serialize + Copy + std::fmt::Debug + std::fmt::Display + PartialEq;
+    type Written: DeserializeOwned
+        + Serialize
+        + JsonSchema
+        + Copy
+        + std::fmt::Debug
+        + std::fmt::Display
+        + PartialEq;
+    /// What several of them are called.
+    const PLURAL: &str;
     /// A written value in the unit of the draws.
     fn unit_value(written: Self::Written) -> f64;
     /// The quantity nearest to a draw.
@@ -22,6 +31,7 @@ pub trait Quantity: Copy {
 
 impl Quantity for SimDuration {
     type Written = Self;
+    const PLURAL: &str = "durations";
     fn unit_value(written: Self) -> f64 {
         written.as_nanos() as f64
     }
@@ -46,6 +56,7 @@ impl Bytes {
 
 impl Quantity for Bytes {
     type Written = f64;
+    const PLURAL: &str = "bytes";
     fn unit_value(written: f64) -> f64 {
         written
     }
@@ -64,6 +75,7 @@ pub struct Count(pub u32);
 
 impl Quantity for Count {
     type Written = f64;
+    const PLURAL: &str = "counts";
     fn unit_value(written: f64) -> f64 {
         written
     }

@@ -1,12 +1,13 @@
 //! Closed loops: a fixed population of clients, each of which thinks, opens a connection, and waits for its end.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::random::Distribution;
 use crate::time::SimDuration;
 
 /// A closed loop as configured.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedLoop {
     /// How many clients there are.
@@ -16,8 +17,9 @@ pub struct ClosedLoop {
 }
 
 /// A number of clients: at least one, at most ten million.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
+#[schemars(extend("minimum" = 1, "maximum" = Self::MAX, "examples" = [500]))]
 pub struct Population(u32);
 
 /// A number that no population has.

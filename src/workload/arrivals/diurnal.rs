@@ -6,47 +6,44 @@
 use std::f64::consts::TAU;
 
 use rand::Rng;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::{Rate, later};
 use crate::random::{Stream, exponential, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// A swinging rate as configured.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Diurnal {
     /// The mean rate of every whole period.
     pub mean_rate: Rate,
     /// The highest rate over the mean.
     pub peak_to_mean: PeakToMean,
     /// From one peak to the next; above zero.
+    #[schemars(extend("x-above" = "0s", "examples" = ["1m"]))]
     pub period: SimDuration,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    mean_rate: Rate,
-    peak_to_mean: PeakToMean,
-    period: SimDuration,
 }
 
 /// A period of no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a period can't be 0s; write the time from one peak to the next, such as \"24h\"")]
-pub struct NoPeriod;
+struct NoPeriod;
 
-impl TryFrom<Written> for Diurnal {
-    type Error = NoPeriod;
-    fn try_from(Written { mean_rate, peak_to_mean, period }: Written) -> Result<Self, NoPeriod> {
-        if period.is_zero() { Err(NoPeriod) } else { Ok(Self { mean_rate, peak_to_mean, period }) }
+impl<'de> Deserialize<'de> for Diurnal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The method that is derived for it reads the keys one by one.
+        let diurnal = Self::deserialize(deserializer)?;
+        if diurnal.period.is_zero() { Err(D::Error::custom(NoPeriod)) } else { Ok(diurnal) }
     }
 }
 
 /// The highest rate of a sine over its mean: from 1, where the rate is constant, to 2, where it sinks to 0.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize, JsonSchema)]
 #[serde(try_from = "f64")]
+#[schemars(extend("minimum" = 1, "maximum" = 2, "examples" = [1.5]))]
 pub struct PeakToMean(f64);
 
 /// A number that no sine has as the ratio of its peak to its mean.

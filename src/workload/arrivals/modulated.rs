@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rand::Rng;
+use schemars::JsonSchema;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -21,8 +22,9 @@ const STATES_MAX: usize = 1000;
 const CHANGES_MAX: f64 = 1e6;
 
 /// A rate that jumps, as configured.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "WrittenModulation")]
+#[schemars(with = "WrittenModulation")]
 pub struct Modulation {
     states: Arc<[State]>,
     mean_rate: f64,
@@ -36,15 +38,19 @@ struct State {
     mean_dwell: f64,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenModulation {
+    /// The rate of each state, at least two.
+    #[schemars(inner(range(min = 0)), extend("x-unit" = "connections/s", "examples" = [[5.0, 50.0]]))]
     rates: Vec<f64>,
+    /// How long states last on average: all alike, or one after the other.
     mean_dwell: MeanDwell,
 }
 
 /// How long states last: all alike, or one after the other.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
 enum MeanDwell {
     All(SimDuration),
     Each(Vec<SimDuration>),
@@ -105,9 +111,9 @@ pub enum NotAModulation {
     Hectic(f64),
 }
 
-impl TryFrom<Written> for Modulation {
+impl TryFrom<WrittenModulation> for Modulation {
     type Error = NotAModulation;
-    fn try_from(Written { rates, mean_dwell }: Written) -> Result<Self, NotAModulation> {
+    fn try_from(WrittenModulation { rates, mean_dwell }: WrittenModulation) -> Result<Self, NotAModulation> {
         let count = rates.len();
         if !(2..=STATES_MAX).contains(&count) {
             return Err(NotAModulation::States(count));

@@ -1,0 +1,403 @@
+//! The one table of keys: every key of the experiment file, as the structs say it that the file is read into.
+//!
+//! Rows derive from the schema of those structs: names, types and defaults are serde's, a description is the doc comment
+//! of its field, and with it the rules that it names. What neither says stands in the field's attributes: `examples`,
+//! a range (`minimum`, `exclusiveMinimum` and the like; of durations `x-least`, `x-above`, `x-most`), `x-unit`, a word
+//! that stands instead of a number (`x-or`), the table whose keys hold where this one is silent (`x-over`), and
+//! `x-whole`, which no cell may change.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use toml_edit::ser::ValueSerializer;
+
+/// A key of the experiment file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyRow {
+    /// Its path, where `<name>`, `<group>`, `<number>` and `<path>` stand for names and numbers, and the parameters of
+    /// all distributions stand once, below `<distribution>`.
+    pub path: String,
+    /// What its value is.
+    pub kind: String,
+    /// The names that its value can be, if it is one of several.
+    pub choices: Vec<String>,
+    /// What a number counts.
+    pub unit: Option<String>,
+    /// What holds without it, in TOML. If there is none, the description says what holds, unless it is needed.
+    pub default: Option<String>,
+    /// From where to where its values go.
+    pub range: KeyRange,
+    /// What it does.
+    pub description: String,
+    /// The ids of the rules that it comes from.
+    pub rules: Vec<String>,
+    /// A value in TOML.
+    pub example: String,
+    /// Whether its table can't do without it.
+    pub is_required: bool,
+    /// Whether it holds for the whole experiment, so that no arm and no axis may set it.
+    pub is_whole: bool,
+    /// The path of the key that holds in its place if it is left out.
+    pub base: Option<String>,
+    /// The operations that have it, if not all members of its list do.
+    pub operations: Vec<String>,
+}
+
+/// From where to where the values of a key go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeyRange {
+    /// Where they begin.
+    pub least: Option<KeyBound>,
+    /// Where they end.
+    pub most: Option<KeyBound>,
+}
+
+/// An end of a range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyBound {
+    /// The number or the duration there.
+    pub value: String,
+    /// Whether it belongs to the range.
+    pub is_included: bool,
+}
+
+impl fmt::Display for KeyRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = [(&self.least, ["at least", "above"]), (&self.most, ["at most", "below"])];
+        let ends = ends.into_iter().filter_map(|(bound, words)| {
+            let KeyBound { value, is_included } = bound.as_ref()?;
+            Some(format!("{} {value}", words[usize::from(!is_included)]))
+        });
+        f.write_str(&ends.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Below which the parameters of distributions stand in the table.
+const DISTRIBUTION: &str = "<distribution>";
+
+/// The keys of one struct and of those that it holds.
+#[derive(Debug)]
+pub(super) struct KeyTable(Vec<KeyRow>);
+
+impl KeyTable {
+    /// The keys that `T` is read from.
+    pub(super) fn of<T: JsonSchema>() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+        let schema = settings.into_generator().into_root_schema_for::<T>();
+        let schema = plain(schema.as_value());
+        let mut walk = Walk::default();
+        walk.below(&Above { is_whole: schema.contains_key("x-whole"), ..Above::default() }, &schema);
+        Self(walk.rows)
+    }
+
+    /// Its rows, each table's in the order of the alphabet.
+    pub(super) fn rows(&self) -> &[KeyRow] {
+        &self.0
+    }
+
+    /// The names of the keys that stand at `place`: below the table whose path and a dot it is, or nothing in the root.
+    pub(super) fn names_at<'a>(&'a self, place: &'a str) -> impl Iterator<Item = &'a str> {
+        let names = self.0.iter().filter_map(move |row| row.path.strip_prefix(place));
+        names.filter(|name| !name.contains('.'))
+    }
+
+    /// The row of the key that `path` leads to; a placeholder stands for any name or number.
+    pub(super) fn find(&self, path: &[impl AsRef<str>]) -> Option<&KeyRow> {
+        let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+        let exact = self.0.iter().find(|row| row.is_at(&path));
+        exact.or_else(|| {
+            let is_distribution =
+                |end: &usize| self.0.iter().any(|row| row.is_distribution() && row.is_at(&path[..*end]));
+            let end = (1..path.len()).find(is_distribution)?;
+            let parameter = [&[DISTRIBUTION], &path[end..]].concat().join(".");
+            self.0.iter().find(|row| row.path == parameter)
+        })
+    }
+
+    /// Whether the key at `path`, or one below it, holds for the whole experiment.
+    pub(super) fn is_whole(&self, path: &[String]) -> bool {
+        let below = format!("{}.", path.join("."));
+        let mut whole = self.0.iter().filter(|row| row.is_whole);
+        whole.any(|row| row.path.starts_with(&below)) || self.find(path).is_some_and(|row| row.is_whole)
+    }
+}
+
+impl KeyRow {
+    /// Whether its value is a distribution, with the parameters of one.
+    pub fn is_distribution(&self) -> bool {
+        self.kind.starts_with("distribution")
+    }
+
+    /// Whether `path` leads to it.
+    fn is_at(&self, path: &[&str]) -> bool {
+        let same = |own: &str, part: &str| own == part || (own.starts_with('<') && own != DISTRIBUTION);
+        let own: Vec<&str> = self.path.split('.').collect();
+        own.len() == path.len() && own.iter().zip(path).all(|(own, part)| same(own, part))
+    }
+}
+
+/// What the keys of a table have from the tables that it stands in.
+#[derive(Clone, Default)]
+struct Above {
+    path: Vec<String>,
+    is_whole: bool,
+    /// Where the keys stand that hold where these are silent.
+    over: Option<String>,
+    operation: Option<String>,
+}
+
+/// The rows that were found so far.
+#[derive(Default)]
+struct Walk {
+    rows: Vec<KeyRow>,
+    has_distributions: bool,
+}
+
+impl Walk {
+    /// The keys below one whose value is as `schema` says.
+    fn below(&mut self, above: &Above, schema: &Map<String, Value>) {
+        for alternative in alternatives(schema) {
+            let operation = alternative["properties"]["do"]["const"].as_str().map(str::to_owned);
+            let mut one = plain(alternative);
+            if operation.is_none() {
+                // A form is a table of its own: what it is stands beside it, and nobody needs just this one.
+                one.remove("required");
+                let about = ["description", "examples"]
+                    .map(|key| one.get_key_value(key).map(|(k, v)| (k.clone(), v.clone())));
+                let form =
+                    one.get_mut("properties").and_then(|forms| forms.as_object_mut()?.values_mut().next());
+                form.and_then(Value::as_object_mut)
+                    .into_iter()
+                    .for_each(|form| form.extend(about.clone().into_iter().flatten()));
+            }
+            self.below(&Above { operation, ..above.clone() }, &one);
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        for (name, key) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let is_required = required.is_some_and(|names| names.iter().any(|other| other == name));
+            self.key(above, name, &plain(key), is_required);
+        }
+        if let Some(items) = schema.get("items") {
+            let items = plain(items);
+            let has = |name: &str| {
+                items
+                    .get("required")
+                    .and_then(Value::as_array)
+                    .is_some_and(|names| names.iter().any(|other| other == name))
+            };
+            let member = ["name", "group"].into_iter().find(|name| has(name)).unwrap_or("number");
+            let mut above = above.clone();
+            above.path.push(format!("<{member}>"));
+            self.below(&above, &items);
+        }
+        if let Some(value @ (Value::Object(_) | Value::Bool(true))) = schema.get("additionalProperties") {
+            let mut value = plain(value);
+            if let Some(description) = schema.get("description") {
+                value.entry("description").or_insert_with(|| description.clone());
+            }
+            self.key(above, "<path>", &value, false);
+        }
+    }
+
+    fn key(&mut self, above: &Above, name: &str, schema: &Map<String, Value>, is_required: bool) {
+        let mut below = above.clone();
+        below.path.push(name.to_owned());
+        below.is_whole |= schema.contains_key("x-whole");
+        below.over = match (schema.get("x-over").and_then(Value::as_str), &above.over) {
+            (Some(table), _) => Some(table.to_owned()),
+            (None, over) => over.as_ref().map(|over| format!("{over}.{name}")),
+        };
+        let row = row(&below, schema, is_required);
+        let is_distribution = row.is_distribution();
+        match self.rows.iter_mut().find(|other| other.path == row.path) {
+            Some(known) => {
+                if known.description.is_empty() {
+                    known.description = row.description;
+                }
+                known.choices.extend(row.choices);
+                known.operations.extend(row.operations);
+            }
+            None => self.rows.push(row),
+        }
+        if !is_distribution {
+            self.below(&below, schema);
+        } else if !std::mem::replace(&mut self.has_distributions, true) {
+            self.below(&Above { path: vec![DISTRIBUTION.to_owned()], ..Above::default() }, schema);
+        }
+    }
+}
+
+/// The row of the key at `place`.
+fn row(place: &Above, schema: &Map<String, Value>, is_required: bool) -> KeyRow {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str);
+    // The tag of an alternative can't be described in the struct that it tells.
+    let unsaid = if schema.contains_key("const") { "What it does." } else { "" };
+    let mut description = text("description").unwrap_or(unsaid).replace('\n', " ");
+    let base = place.over.as_ref().filter(|_| schema.get("x-over").is_none());
+    if let Some(base) = base.filter(|_| !description.contains("Default:")) {
+        description += &format!(" Default: that of `{base}`.");
+    }
+    let is_table = schema.contains_key("properties");
+    let default = schema.get("default").filter(|value| !is_table && !value.is_null() && base.is_none());
+    let values = schema.get("items").filter(|items| items.get("properties").is_none()).map(plain);
+    let of = |key: &str| schema.get(key).or_else(|| values.as_ref()?.get(key));
+    KeyRow {
+        path: place.path.join("."),
+        kind: kind(schema, place.path[0] == DISTRIBUTION),
+        choices: choices(schema),
+        unit: of("x-unit").and_then(Value::as_str).map(str::to_owned),
+        default: default.map(toml),
+        range: KeyRange {
+            least: bound(
+                of,
+                [("minimum", true), ("exclusiveMinimum", false), ("x-least", true), ("x-above", false)],
+            ),
+            most: bound(
+                of,
+                [("maximum", true), ("exclusiveMaximum", false), ("x-most", true), ("x-below", false)],
+            ),
+        },
+        rules: rules(&description),
+        example: toml(&example(schema)),
+        description,
+        is_required,
+        is_whole: place.is_whole,
+        base: base.cloned(),
+        operations: place.operation.iter().cloned().collect(),
+    }
+}
+
+/// A schema without what says that a value may be missing.
+fn plain(schema: &Value) -> Map<String, Value> {
+    let mut own = schema.as_object().cloned().unwrap_or_default();
+    if let [only] = alternatives(&own)[..] {
+        let mut merged = plain(only);
+        own.retain(|key, _| !["anyOf", "oneOf"].contains(&key.as_str()));
+        merged.extend(own);
+        return merged;
+    }
+    if let Some(Value::Array(types)) = own.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            own.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = own.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    own
+}
+
+/// The schemas of which a value follows one, unless it is missing.
+fn alternatives(schema: &Map<String, Value>) -> Vec<&Value> {
+    let all = ["oneOf", "anyOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+    all.filter(|alternative| alternative["type"] != "null").collect()
+}
+
+/// What a value is, in words.
+fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
+    let word =
+        match (schema.get("x-type").and_then(Value::as_str), schema.get("type").and_then(Value::as_str)) {
+            // Of what a distribution is, its parameters are.
+            (Some("duration"), _) if is_parameter => "number or duration",
+            (Some(word), _) => word,
+            (None, Some("boolean")) => "true or false",
+            (None, Some("integer")) => "whole number",
+            (None, Some("number")) => "number",
+            (None, Some("string")) => "text",
+            (None, Some("object")) => "table",
+            (None, Some("array")) => {
+                let members = schema.get("items").map(plain).unwrap_or_default();
+                return format!("list: {}", kind(&members, is_parameter));
+            }
+            (None, _) => match &alternatives(schema)[..] {
+                [] => "any value",
+                [first, ..] if first.get("properties").is_some() => "table",
+                [first, ..] if first.get("const").is_some() => "text",
+                several => {
+                    let kinds = several.iter().map(|one| kind(&plain(one), is_parameter));
+                    let mut kinds: Vec<String> = kinds.collect();
+                    kinds.dedup();
+                    return kinds.join(", or ");
+                }
+            },
+        };
+    match schema.get("x-or").and_then(Value::as_str) {
+        Some(other) => format!("{word}, or \"{other}\""),
+        None => word.to_owned(),
+    }
+}
+
+/// The names that a value can be.
+fn choices(schema: &Map<String, Value>) -> Vec<String> {
+    let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let consts = alternatives(schema).into_iter().filter_map(|one| one.get("const"));
+    let nested = alternatives(schema).into_iter().filter_map(|one| one.get("enum")?.as_array()).flatten();
+    let names = listed.chain(nested).chain(consts).chain(schema.get("const"));
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+fn bound<'a>(of: impl Fn(&str) -> Option<&'a Value>, keys: [(&str, bool); 4]) -> Option<KeyBound> {
+    // An attribute of the field is stricter than its type.
+    let found = keys.into_iter().rev().find_map(|(key, is_included)| Some((of(key)?, is_included)));
+    found.map(|(value, is_included)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        KeyBound { value, is_included }
+    })
+}
+
+/// The ids of rules, such as ZON-1, in a text.
+fn rules(text: &str) -> Vec<String> {
+    let is_rule = |word: &&str| {
+        word.split_once('-').is_some_and(|(room, number)| {
+            room.len() >= 3
+                && room.bytes().all(|byte| byte.is_ascii_uppercase())
+                && number.parse::<u32>().is_ok()
+        })
+    };
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.filter(is_rule).map(str::to_owned).collect()
+}
+
+/// A value that `schema` allows: the one that it names, or what follows from its type.
+fn example(schema: &Map<String, Value>) -> Value {
+    let first = |key: &str| schema.get(key).and_then(|list| list.get(0)).cloned();
+    let is_something =
+        |value: &&Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+    let default = schema.get("default").filter(is_something).cloned();
+    let named = default.or_else(|| first("examples")).or_else(|| schema.get("const").cloned());
+    let named = named.or_else(|| first("enum"));
+    named.unwrap_or_else(|| match schema.get("type").and_then(Value::as_str) {
+        Some("boolean") => true.into(),
+        Some("integer") => schema.get("minimum").and_then(Value::as_i64).unwrap_or(1).max(1).into(),
+        Some("number") => 1.0.into(),
+        Some("string") => "some-name".into(),
+        Some("array") => {
+            let members = ["prefixItems", "items"].into_iter().find_map(|key| schema.get(key));
+            let members = members
+                .map_or(&[][..], |one| one.as_array().map_or(std::slice::from_ref(one), Vec::as_slice));
+            members.iter().map(|member| example(&plain(member))).collect()
+        }
+        _ => match &alternatives(schema)[..] {
+            [first, ..] => example(&plain(first)),
+            [] => required_keys(schema).into(),
+        },
+    })
+}
+
+/// A table with the keys that it can't do without.
+fn required_keys(schema: &Map<String, Value>) -> Map<String, Value> {
+    let names =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    names.map(|name| (name.to_owned(), example(&plain(&schema["properties"][name])))).collect()
+}
+
+/// A value as the file writes it.
+fn toml(value: &Value) -> String {
+    let value = value.serialize(ValueSerializer::new());
+    value.expect("a schema holds texts, numbers, lists and tables").to_string().trim().to_owned()
+}
