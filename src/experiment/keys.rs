@@ -175,20 +175,14 @@ impl Walk {
             }
             self.below(&Above { operation, ..above.clone() }, &one);
         }
-        let required = schema.get("required").and_then(Value::as_array);
         for (name, key) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let is_required = required.is_some_and(|names| names.iter().any(|other| other == name));
+            let is_required = required(schema).any(|other| other == name);
             self.key(above, name, &plain(key), is_required);
         }
         if let Some(items) = schema.get("items") {
             let items = plain(items);
-            let has = |name: &str| {
-                items
-                    .get("required")
-                    .and_then(Value::as_array)
-                    .is_some_and(|names| names.iter().any(|other| other == name))
-            };
-            let member = ["name", "group"].into_iter().find(|name| has(name)).unwrap_or("number");
+            let has = |name: &&str| required(&items).any(|other| other == *name);
+            let member = ["name", "group"].into_iter().find(has).unwrap_or("number");
             let mut above = above.clone();
             above.path.push(format!("<{member}>"));
             self.below(&above, &items);
@@ -384,16 +378,17 @@ fn example(schema: &Map<String, Value>) -> Value {
         }
         _ => match &alternatives(schema)[..] {
             [first, ..] => example(&plain(first)),
-            [] => required_keys(schema).into(),
+            [] => required(schema)
+                .map(|name| (name.to_owned(), example(&plain(&schema["properties"][name]))))
+                .collect::<Map<_, _>>()
+                .into(),
         },
     })
 }
 
-/// A table with the keys that it can't do without.
-fn required_keys(schema: &Map<String, Value>) -> Map<String, Value> {
-    let names =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    names.map(|name| (name.to_owned(), example(&plain(&schema["properties"][name])))).collect()
+/// The names of the keys that a table can't do without.
+fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// A value as the file writes it.
