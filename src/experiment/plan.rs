@@ -20,7 +20,7 @@ use super::precision::{Precision, precision};
 use super::problem::{Problem, distinct, shown};
 use super::reader::read;
 use super::threshold::{Threshold, WrittenThreshold, thresholds};
-use super::world::{self, Simulation, Warmup};
+use super::world::{self, SimulationTable, Warmup};
 
 static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
 
@@ -59,7 +59,7 @@ struct PlanKeys {
     data_folder: Option<String>,
     #[serde(default)]
     #[schemars(skip)]
-    simulation: Simulation,
+    simulation: SimulationTable,
     /// The alternatives to compare. Default: one, `base`, which sets nothing.
     #[serde(default, rename = "arms")]
     #[schemars(with = "Vec<WrittenArm>")]
@@ -160,14 +160,14 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
 }
 
 /// How often each cell is run, at most, and for which precision.
-fn repetition(simulation: &Simulation) -> Result<(u32, Option<Precision>), Problem> {
+fn repetition(simulation: &SimulationTable) -> Result<(u32, Option<Precision>), Problem> {
     let path = KeyPath::to("simulation").key("precision");
     match (simulation.replications, &simulation.precision) {
         (Some(_), Some(_)) => {
             let what = "stands beside `replications`, which says the same in another way";
             Err(Problem { at_key: true, ..Problem::that(path, what, "keep one of the two") })
         }
-        (replications, None) => Ok((replications.unwrap_or(Simulation::REPLICATIONS).get(), None)),
+        (replications, None) => Ok((replications.unwrap_or(SimulationTable::REPLICATIONS).get(), None)),
         (None, Some(written)) => {
             let precision = precision(written, &path)?;
             Ok((precision.max_replications, Some(precision)))

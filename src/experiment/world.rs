@@ -47,7 +47,7 @@ use operations::{History, OperationKeys, WrittenOperation};
 use operator::Operator;
 use semantics::Semantics;
 use target_pools::{PoolTable, RuleTable};
-pub(super) use timing::{Simulation, Warmup};
+pub(super) use timing::{SimulationTable, Warmup};
 
 /// The keys of cells.
 pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<World>);
@@ -58,7 +58,7 @@ pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<World>
 pub(super) struct World {
     /// When the world is measured, and how often.
     #[serde(default)]
-    simulation: Simulation,
+    simulation: SimulationTable,
     /// The region that everything is in.
     region: Region,
     /// Round-trip times between places.

@@ -20,7 +20,7 @@ const SAMPLES_MAX: u64 = 100_000;
 /// `[simulation]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(in super::super) struct Simulation {
+pub(in super::super) struct SimulationTable {
     /// The root of all randomness.
     #[schemars(extend("x-whole" = true))]
     pub seed: u64,
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Warmup {
     }
 }
 
-impl Default for Simulation {
+impl Default for SimulationTable {
     fn default() -> Self {
         Self {
             seed: 42,
@@ -102,7 +102,7 @@ impl Default for Simulation {
     }
 }
 
-impl Simulation {
+impl SimulationTable {
     /// How often each cell is run, if the file does not say it.
     pub(in super::super) const REPLICATIONS: Whole<1, 1_000_000> = Whole::new(10);
 
