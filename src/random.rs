@@ -18,7 +18,7 @@ mod ziggurat;
 use rand_xoshiro::rand_core::SeedableRng;
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-pub use distribution::{Bytes, Count, Distribution, DistributionError, PointsError, Quantity};
+pub use distribution::{Bytes, Count, Distribution, Quantity};
 pub use ziggurat::{exponential, normal, open_unit};
 
 /// What a stream of random numbers is for.

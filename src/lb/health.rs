@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::time::SimDuration;
+use crate::unfit::Unfit;
 
 /// A health check that the Compute API would accept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,11 +80,6 @@ impl Default for Probers {
 #[serde(try_from = "i64")]
 pub struct ProberCount(u8);
 
-/// A number of probers that there can't be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not a number of probers; write a number from 1 to 100")]
-pub struct NotAProberCount(i64);
-
 impl ProberCount {
     /// The number.
     pub fn get(self) -> u8 {
@@ -92,11 +88,11 @@ impl ProberCount {
 }
 
 impl TryFrom<i64> for ProberCount {
-    type Error = NotAProberCount;
-    fn try_from(value: i64) -> Result<Self, NotAProberCount> {
+    type Error = Unfit;
+    fn try_from(value: i64) -> Result<Self, Unfit> {
         match u8::try_from(value) {
             Ok(count @ 1..=100) => Ok(Self(count)),
-            _ => Err(NotAProberCount(value)),
+            _ => Err(Unfit(format!("{value} is not a number of probers; write a number from 1 to 100"))),
         }
     }
 }

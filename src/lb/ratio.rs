@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::unfit::Unfit;
+
 /// A configured ratio between 0 and 1, both included.
 ///
 /// It is kept as the `f64` nearest to the decimal that was written. A share `part / whole` computed in `f64` is
@@ -11,11 +13,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Ratio(f64);
-
-/// A number that is no ratio.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a ratio; write a number from 0.0 to 1.0")]
-pub struct NotARatio(f64);
 
 impl Ratio {
     /// The ratio 0.0.
@@ -25,9 +22,13 @@ impl Ratio {
     ///
     /// # Errors
     /// If `value` lies outside [0, 1] or is not a number.
-    pub fn new(value: f64) -> Result<Self, NotARatio> {
+    pub fn new(value: f64) -> Result<Self, Unfit> {
         // Adding zero turns -0.0 into 0.0.
-        if (0.0..=1.0).contains(&value) { Ok(Self(value + 0.0)) } else { Err(NotARatio(value)) }
+        if (0.0..=1.0).contains(&value) {
+            Ok(Self(value + 0.0))
+        } else {
+            Err(Unfit(format!("{value} is not a ratio; write a number from 0.0 to 1.0")))
+        }
     }
 
     /// The number.
@@ -48,8 +49,8 @@ impl Ratio {
 }
 
 impl TryFrom<f64> for Ratio {
-    type Error = NotARatio;
-    fn try_from(value: f64) -> Result<Self, NotARatio> {
+    type Error = Unfit;
+    fn try_from(value: f64) -> Result<Self, Unfit> {
         Self::new(value)
     }
 }

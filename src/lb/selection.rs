@@ -8,8 +8,8 @@ use super::roster::{Moves, Roster};
 use super::sets::SetSpec;
 use crate::ids::{BackendId, Id, IdVec, SetId};
 use crate::random::hash_bytes;
+pub use maglev::TableSize;
 use maglev::{Maglev, MaglevMember};
-pub use maglev::{NotATableSize, TableSize};
 use rendezvous::Rendezvous;
 use sequence::Sequence;
 

@@ -15,6 +15,7 @@ use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::{Unfit, number};
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// A complete description of one world.
@@ -155,21 +156,10 @@ impl Default for Prices {
     }
 }
 
-/// An amount of USD: zero or more, and at most a million.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Price(f64);
-
-/// A number that is no price.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a price; write US dollars, from 0.0 to 1000000.0")]
-pub struct NotAPrice(f64);
-
-impl TryFrom<f64> for Price {
-    type Error = NotAPrice;
-    fn try_from(value: f64) -> Result<Self, NotAPrice> {
-        if (0.0..=1e6).contains(&value) { Ok(Self(value)) } else { Err(NotAPrice(value)) }
-    }
+number! {
+    /// An amount of USD: zero or more, and at most a million.
+    Price: |value| (0.0..=1e6).contains(&value),
+    "{value} is not a price; write US dollars, from 0.0 to 1000000.0"
 }
 
 impl Price {
@@ -285,16 +275,15 @@ struct SlowStartKeys {
     factor: Factor,
 }
 
-/// A slow start that is over at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a slow start of 0s is none; write a duration above 0s, or leave slow_start out")]
-pub struct NotASlowStart;
-
 impl TryFrom<SlowStartKeys> for SlowStart {
-    type Error = NotASlowStart;
-    fn try_from(keys: SlowStartKeys) -> Result<Self, NotASlowStart> {
+    type Error = Unfit;
+    fn try_from(keys: SlowStartKeys) -> Result<Self, Unfit> {
         let SlowStartKeys { duration, factor } = keys;
-        if duration.is_zero() { Err(NotASlowStart) } else { Ok(Self { duration, factor }) }
+        if duration.is_zero() {
+            let text = "a slow start of 0s is none; write a duration above 0s, or leave slow_start out";
+            return Err(Unfit(text.to_owned()));
+        }
+        Ok(Self { duration, factor })
     }
 }
 

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::random::{Stream, exponential};
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::number;
 pub use closed::{ClosedLoop, Population};
 use diurnal::DiurnalArrivals;
 pub use diurnal::{Diurnal, PeakToMean};
@@ -20,21 +21,10 @@ use modulated::ModulatedArrivals;
 pub use modulated::Modulation;
 pub use trace::{TraceError, TraceRow, TraceRows, TraceSource};
 
-/// Connections per second: above zero, and at most a thousand million.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Rate(f64);
-
-/// A number that is no rate.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a rate; write connections per second, above 0 and at most 1e9")]
-pub struct NotARate(f64);
-
-impl TryFrom<f64> for Rate {
-    type Error = NotARate;
-    fn try_from(value: f64) -> Result<Self, NotARate> {
-        if value > 0.0 && value <= Self::MAX { Ok(Self(value)) } else { Err(NotARate(value)) }
-    }
+number! {
+    /// Connections per second: above zero, and at most a thousand million.
+    Rate: |value| value > 0.0 && value <= Self::MAX,
+    "{value} is not a rate; write connections per second, above 0 and at most 1e9"
 }
 
 impl Rate {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::time::SimDuration;
+use crate::unfit::{Unfit, number};
 
 /// Exponential back-off: before the first retry `base`, before each other one `factor` times as long as before the one
 /// that precedes it, but never longer than `max`. By default there is no wait.
@@ -35,18 +36,15 @@ impl Default for Written {
     }
 }
 
-/// A first wait that is longer than the longest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the first wait can't be {base}, longer than the longest, {max}; write a max of at least {base}")]
-pub struct BaseAboveMax {
-    base: SimDuration,
-    max: SimDuration,
-}
-
 impl TryFrom<Written> for Backoff {
-    type Error = BaseAboveMax;
-    fn try_from(Written { base, max, factor, jitter }: Written) -> Result<Self, BaseAboveMax> {
-        if base > max { Err(BaseAboveMax { base, max }) } else { Ok(Self { base, max, factor, jitter }) }
+    type Error = Unfit;
+    fn try_from(Written { base, max, factor, jitter }: Written) -> Result<Self, Unfit> {
+        if base > max {
+            return Err(Unfit(format!(
+                "the first wait can't be {base}, longer than the longest, {max}; write a max of at least {base}"
+            )));
+        }
+        Ok(Self { base, max, factor, jitter })
     }
 }
 
@@ -95,21 +93,10 @@ impl TryFrom<f64> for Factor {
     }
 }
 
-/// The random part of a wait: from 0, nothing of it, to 1, all.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct Jitter(f64);
-
-/// A number that is no part of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no part of a wait; write 0.0 (nothing of it is random) to 1.0 (all of it is)")]
-pub struct NotAJitter(f64);
-
-impl TryFrom<f64> for Jitter {
-    type Error = NotAJitter;
-    fn try_from(value: f64) -> Result<Self, NotAJitter> {
-        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(NotAJitter(value)) }
-    }
+number! {
+    /// The random part of a wait: from 0, nothing of it, to 1, all.
+    Jitter: |value| (0.0..=1.0).contains(&value),
+    "{value} is no part of a wait; write 0.0 (nothing of it is random) to 1.0 (all of it is)"
 }
 
 #[cfg(test)]

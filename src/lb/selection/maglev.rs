@@ -8,22 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::BackendId;
 use crate::random::hash_bytes;
+use crate::unfit::Unfit;
 
 /// The number of entries of a table: a prime, so that every skip walks through all entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct TableSize(u32);
-
-/// A number that is no size of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotATableSize {
-    /// Divisible, or below 2.
-    #[error("{0} is not prime; write a prime, such as {1}")]
-    NotPrime(u32, u32),
-    /// Too large to build often.
-    #[error("{0} is larger than a Maglev table here may be; write a prime up to 10000000")]
-    TooLarge(u32),
-}
 
 impl Default for TableSize {
     fn default() -> Self {
@@ -39,16 +29,18 @@ fn is_prime(number: u32) -> bool {
 }
 
 impl TryFrom<u32> for TableSize {
-    type Error = NotATableSize;
-    fn try_from(size: u32) -> Result<Self, NotATableSize> {
+    type Error = Unfit;
+    fn try_from(size: u32) -> Result<Self, Unfit> {
         if size > 10_000_000 {
-            return Err(NotATableSize::TooLarge(size));
+            return Err(Unfit(format!(
+                "{size} is larger than a Maglev table here may be; write a prime up to 10000000"
+            )));
         }
         if is_prime(size) {
             return Ok(Self(size));
         }
         let next = (size..).find(|number| is_prime(*number)).expect("there are more primes");
-        Err(NotATableSize::NotPrime(size, next))
+        Err(Unfit(format!("{size} is not prime; write a prime, such as {next}")))
     }
 }
 

@@ -3,11 +3,11 @@
 use rand::Rng;
 use rand_distr::Distribution as _;
 
-use super::DistributionError;
 use super::empirical::Curve;
 use crate::random::exp::exp;
 use crate::random::portable::Portable;
 use crate::random::ziggurat::{exponential, normal, open_unit};
+use crate::unfit::Unfit;
 
 /// How a value is drawn.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,50 +71,42 @@ impl OtherLaw {
 }
 
 /// `value`, if it is above zero.
-pub(super) fn positive(
-    form: &'static str,
-    parameter: &'static str,
-    value: f64,
-) -> Result<f64, DistributionError> {
+pub(super) fn positive(form: &str, parameter: &str, value: f64) -> Result<f64, Unfit> {
     if value > 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(DistributionError::NotPositive { form, parameter, value })
+        return Ok(value);
     }
+    Err(Unfit(format!("{form} needs {parameter} above 0, but it is {value}; write a {parameter} above 0")))
 }
 
 /// `value`, if it is zero or more.
-pub(super) fn finite(
-    form: &'static str,
-    parameter: &'static str,
-    value: f64,
-) -> Result<f64, DistributionError> {
+pub(super) fn finite(form: &str, parameter: &str, value: f64) -> Result<f64, Unfit> {
     if value >= 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(DistributionError::Negative { form, parameter, value })
+        return Ok(value);
     }
+    Err(Unfit(format!(
+        "{form} needs a finite {parameter} of 0 or more, but it is {value}; write a {parameter} of 0 or more"
+    )))
 }
 
 /// The law of this form, and its mean.
-pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), Unfit> {
     let low = finite("uniform", "low", low)?;
     let high = finite("uniform", "high", high)?;
     if low > high {
-        return Err(DistributionError::Swapped { form: "uniform", low: "low", high: "high" });
+        return Err(Unfit("uniform needs low <= high; swap them".to_owned()));
     }
     Ok((Law::Other(OtherLaw::Uniform { low, width: high - low }), (low + high) / 2.0))
 }
 
 /// The law of this form, and its mean.
-pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), Unfit> {
     let mu = libm::log(positive("lognormal", "median", median)?);
     let sigma = finite("lognormal", "sigma", sigma)?;
     Ok((Law::Lognormal { mu, sigma }, libm::exp(mu + sigma * sigma / 2.0)))
 }
 
 /// The law of this form, and its mean.
-pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let mean = positive("gamma", "mean", mean)?;
     let shape = positive("gamma", "shape", shape)?;
     let law = rand_distr::Gamma::new(Portable(shape), Portable(mean / shape)).expect("both are above zero");
@@ -122,7 +114,7 @@ pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), DistributionErr
 }
 
 /// The law of this form, and its mean.
-pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let scale = positive("weibull", "scale", scale)?;
     let shape = positive("weibull", "shape", shape)?;
     let law = rand_distr::Weibull::new(Portable(scale), Portable(shape)).expect("both are above zero");
@@ -130,7 +122,7 @@ pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Distribution
 }
 
 /// The law of this form, and its mean.
-pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), DistributionError> {
+pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), Unfit> {
     let scale = positive("pareto", "scale", scale)?;
     let shape = positive("pareto", "shape", shape)?;
     let Some(max) = max else {
@@ -139,7 +131,7 @@ pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f
     };
     let max = positive("pareto", "max", max)?;
     if max < scale {
-        return Err(DistributionError::Swapped { form: "pareto", low: "scale", high: "max" });
+        return Err(Unfit("pareto needs scale <= max; swap them".to_owned()));
     }
     let reach = 1.0 - libm::pow(scale / max, shape);
     Ok((
@@ -160,9 +152,11 @@ fn truncated_pareto_mean(scale: f64, shape: f64, max: f64) -> f64 {
 }
 
 /// The law of this form, and its mean.
-pub(super) fn geometric(mean: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn geometric(mean: f64) -> Result<(Law, f64), Unfit> {
     if !(mean >= 1.0 && mean.is_finite()) {
-        return Err(DistributionError::GeometricMean(mean));
+        return Err(Unfit(format!(
+            "geometric counts are 1 or more, so its mean can't be {mean}; write 1.0 or more"
+        )));
     }
     if mean == 1.0 {
         return Ok((Law::Constant(1.0), 1.0));

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::{Rate, later};
 use crate::random::{Stream, exponential, open_unit};
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::{Unfit, number};
 
 /// A swinging rate as configured.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -32,33 +33,21 @@ struct Written {
     period: SimDuration,
 }
 
-/// A period of no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a period can't be 0s; write the time from one peak to the next, such as \"24h\"")]
-pub struct NoPeriod;
-
 impl TryFrom<Written> for Diurnal {
-    type Error = NoPeriod;
-    fn try_from(Written { mean_rate, peak_to_mean, period }: Written) -> Result<Self, NoPeriod> {
-        if period.is_zero() { Err(NoPeriod) } else { Ok(Self { mean_rate, peak_to_mean, period }) }
+    type Error = Unfit;
+    fn try_from(Written { mean_rate, peak_to_mean, period }: Written) -> Result<Self, Unfit> {
+        if period.is_zero() {
+            let text = "a period can't be 0s; write the time from one peak to the next, such as \"24h\"";
+            return Err(Unfit(text.to_owned()));
+        }
+        Ok(Self { mean_rate, peak_to_mean, period })
     }
 }
 
-/// The highest rate of a sine over its mean: from 1, where the rate is constant, to 2, where it sinks to 0.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize)]
-#[serde(try_from = "f64")]
-pub struct PeakToMean(f64);
-
-/// A number that no sine has as the ratio of its peak to its mean.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no ratio of a sine's peak to its mean; write 1.0 (constant) to 2.0 (down to nothing)")]
-pub struct NotAPeakToMean(f64);
-
-impl TryFrom<f64> for PeakToMean {
-    type Error = NotAPeakToMean;
-    fn try_from(value: f64) -> Result<Self, NotAPeakToMean> {
-        if (1.0..=2.0).contains(&value) { Ok(Self(value)) } else { Err(NotAPeakToMean(value)) }
-    }
+number! {
+    /// The highest rate of a sine over its mean: from 1, where the rate is constant, to 2, where it sinks to 0.
+    PeakToMean: |value| (1.0..=2.0).contains(&value),
+    "{value} is no ratio of a sine's peak to its mean; write 1.0 (constant) to 2.0 (down to nothing)"
 }
 
 impl Diurnal {
