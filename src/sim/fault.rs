@@ -4,8 +4,8 @@ use rand::Rng;
 
 use super::calendar::Calendar;
 use super::event::Event;
+use super::front::Front;
 use super::machines::Machines;
-use super::network::Network;
 use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
 };
@@ -78,10 +78,10 @@ impl Faults {
 
     /// Plans all of them.
     pub(super) fn plan(&self, calendar: &mut Calendar) {
-        for (strike, number) in self.strikes.iter().zip(0_u32..) {
-            calendar.plan(strike.at, Event::Fault { strike: number, begins: true });
-            if let Some(end) = strike.end {
-                calendar.plan(end, Event::Fault { strike: number, begins: false });
+        for (strike, Strike { at, end, .. }) in (0..).zip(&self.strikes) {
+            calendar.plan(*at, Event::Fault { strike, begins: true });
+            if let Some(end) = *end {
+                calendar.plan(end, Event::Fault { strike, begins: false });
             }
         }
     }
@@ -99,23 +99,23 @@ impl Faults {
         edges
     }
 
-    /// The strike of this number begins or ends; gives the backends that clients find down now and did not before.
+    /// A strike begins or ends; gives the backends that clients find down now and did not before.
     pub(super) fn strike(
         &mut self,
         now: SimTime,
         (strike, begins): (u32, bool),
-        network: &mut Network,
+        front: &mut Front,
         machines: &mut Machines<'_>,
     ) -> Vec<BackendId> {
         let hit = &mut self.hit[strike as usize];
         match &self.strikes[strike as usize].effect {
             StrikeEffect::Link(between, fault) => {
-                network.links.fault(*between, *fault, begins);
+                front.links.fault(*between, *fault, begins);
                 Vec::new()
             }
             StrikeEffect::Backends(targets, fault) => {
                 if begins {
-                    let roster = network.balancer.roster();
+                    let roster = front.balancer.roster();
                     *hit =
                         targets.hit(|backend| !self.autoscaled[backend] || roster.member(backend).configured);
                 }

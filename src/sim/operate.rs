@@ -1,23 +1,22 @@
 //! What an operator, or an autoscaler, does to the load balancer while it runs.
 
 use super::calendar::Calendar;
+use super::front::Front;
 use super::probing::Probing;
-use super::recorder::Recorder;
-use crate::lb::LoadBalancer;
 use crate::lb::change::Change;
 
 /// Makes `changes`. The load balancer takes them as one; then their probes and records follow.
 pub(super) fn change(
     changes: &[Change],
-    balancer: &mut LoadBalancer,
+    front: &mut Front,
     probing: &mut Probing<'_>,
     calendar: &mut Calendar,
-    recorder: &mut Recorder,
 ) {
     let now = calendar.now();
+    let Front { balancer, recorder, .. } = front;
     for change in changes {
         if let Change::SetChecked(backend, checked) = *change {
-            probing.set_checked(backend, checked);
+            probing.checked[backend] = checked;
         }
     }
     balancer.change_together(now, |balancer| {
@@ -38,12 +37,12 @@ pub(super) fn change(
         match *change {
             Change::Add(backend) => probing.hold(backend, calendar, recorder),
             Change::Remove(backend) => {
-                probing.stop_checking(backend);
+                probing.probers[backend].checking = false;
                 recorder.held(now, backend, None);
             }
             Change::SetChecked(backend, checked) => {
                 if !checked {
-                    probing.stop_checking(backend);
+                    probing.probers[backend].checking = false;
                 }
                 if balancer.roster().member(backend).configured {
                     probing.hold(backend, calendar, recorder);

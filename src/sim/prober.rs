@@ -17,7 +17,7 @@ pub(super) struct ProberSet {
     round_trips: Distribution<SimDuration>,
     probers: Vec<Prober>,
     /// Whether results count.
-    checking: bool,
+    pub(super) checking: bool,
     /// Whether probes set out.
     probing: bool,
 }
@@ -87,11 +87,6 @@ impl ProberSet {
             return Vec::new();
         }
         (0..).zip(&self.probers).map(|(number, prober)| (number, now + prober.offset)).collect()
-    }
-
-    /// Results do not count any more.
-    pub(super) fn stop_checking(&mut self) {
-        self.checking = false;
     }
 
     /// A probe sets out into a network that lets packets pass with probability `passes` and adds `delay` to a round trip;
@@ -165,11 +160,6 @@ impl ProberSet {
     pub(super) fn end(&mut self, prober: u8, success: bool) -> Option<bool> {
         self.probers[usize::from(prober)].awaiting = false;
         self.health.observe(prober, success, self.check.thresholds).filter(|_| self.checking)
-    }
-
-    /// Whether results count.
-    pub(super) fn is_checking(&self) -> bool {
-        self.checking
     }
 }
 

@@ -5,9 +5,9 @@
 
 use super::calendar::Calendar;
 use super::event::{BackendStep, Event};
+use super::front::Front;
 use super::machine::MachineState;
 use super::machines::Machines;
-use super::network::Network;
 use super::prober::ProberSet;
 use super::recorder::Recorder;
 use super::scenario::Scenario;
@@ -21,9 +21,9 @@ use crate::random::RunSeed;
 #[derive(Debug)]
 pub(super) struct Probing<'a> {
     scenario: &'a Scenario,
-    probers: IdVec<BackendId, ProberSet>,
+    pub(super) probers: IdVec<BackendId, ProberSet>,
     /// Whether a health check judges each backend, if it is configured.
-    checked: IdVec<BackendId, bool>,
+    pub(super) checked: IdVec<BackendId, bool>,
 }
 
 /// One prober of a backend.
@@ -50,11 +50,6 @@ impl<'a> Probing<'a> {
         self.scenario.health_check.initially_healthy || !self.checked[backend]
     }
 
-    /// A backend is judged by the health check from now on if it is configured, or not any more.
-    pub(super) fn set_checked(&mut self, backend: BackendId, checked: bool) {
-        self.checked[backend] = checked;
-    }
-
     /// Begins to hold a configured backend healthy or not, and to check it where a health check judges it.
     pub(super) fn hold(&mut self, backend: BackendId, calendar: &mut Calendar, recorder: &mut Recorder) {
         let now = calendar.now();
@@ -67,27 +62,17 @@ impl<'a> Probing<'a> {
         }
     }
 
-    /// What probes of a backend say does not count any more.
-    pub(super) fn stop_checking(&mut self, backend: BackendId) {
-        self.probers[backend].stop_checking();
-    }
-
-    /// Whether `probe` of a backend has no result yet.
-    pub(super) fn awaits(&self, backend: BackendId, probe: ProbeId) -> bool {
-        self.probers[backend].awaits(probe)
-    }
-
     /// A probe sets out.
     pub(super) fn probe_starts(
         &mut self,
         ProberId { backend, prober }: ProberId,
-        network: &Network,
+        front: &Front,
         machines: &Machines<'_>,
         calendar: &mut Calendar,
     ) {
         let zone = self.scenario.backends[backend].zone;
         let place = PlaceId::from_index(zone.index());
-        let (delay, passes) = (network.links.link(place, zone).delay, network.links.passes(place, zone));
+        let (delay, passes) = (front.links.link(place, zone).delay, front.links.passes(place, zone));
         let now = calendar.now();
         let (arrival, next) = self.probers[backend].start(now, prober, delay, passes);
         let timeout = now + self.scenario.health_check.timeout;
@@ -180,11 +165,6 @@ impl<'a> Probing<'a> {
         }
     }
 
-    /// Whether the latest probe of a prober has no result yet.
-    pub(super) fn is_awaiting(&self, ProberId { backend, prober }: ProberId) -> bool {
-        self.probers[backend].is_awaiting(prober)
-    }
-
     /// A probe's result is known. Gives the backend's state of health, if it has changed and takes effect at once.
     pub(super) fn probe_ends(
         &mut self,
@@ -206,11 +186,6 @@ impl<'a> Probing<'a> {
             return None;
         }
         Some(healthy)
-    }
-
-    /// Whether what probes of a backend say counts.
-    pub(super) fn is_checking(&self, backend: BackendId) -> bool {
-        self.probers[backend].is_checking()
     }
 
     /// Whether probes of this backend wait for a worker.

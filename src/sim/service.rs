@@ -158,7 +158,7 @@ impl Machines<'_> {
                 }
                 is_wanted
             }
-            Job::Probe(probe) => probing.awaits(backend, probe),
+            Job::Probe(probe) => probing.probers[backend].awaits(probe),
         });
         match next {
             Some(Job::Request(id)) => self.serve(now, &mut flows.named(id), backend, calendar),

@@ -84,24 +84,6 @@ impl Waits {
     }
 }
 
-/// How long jobs waited at a station, and how many.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Waiting {
-    /// The mean number of waiting jobs, over time.
-    pub(super) mean_length: f64,
-    /// The mean wait of a job, in nanoseconds, if there was one.
-    pub(super) mean_nanos: Option<f64>,
-}
-
-/// What the workers of a station have done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WorkDone {
-    /// Worker time, in nanoseconds.
-    pub(super) nanos: u128,
-    /// How many workers there are.
-    pub(super) workers: u32,
-}
-
 impl<'a> Station<'a> {
     pub(super) fn new(server: &'a Server) -> Self {
         let limits = match server.workers {
@@ -203,19 +185,22 @@ impl<'a> Station<'a> {
         dropped.into_iter().map(|(job, _)| job).collect()
     }
 
-    /// What workers have done since the last call; absent without a limit.
-    pub(super) fn take_work(&mut self, now: SimTime) -> Option<WorkDone> {
+    /// The share of its workers that were busy since the last call, `length` nanoseconds ago; absent without a limit.
+    pub(super) fn take_utilization(&mut self, now: SimTime, length: f64) -> Option<f64> {
         let limits = self.limits.as_mut()?;
-        Some(WorkDone { nanos: limits.take_busy(now), workers: limits.workers as u32 })
+        Some(limits.take_busy(now) as f64 / (limits.workers as f64 * length))
     }
 
-    /// How long jobs have waited since [`Self::restart`], which was `length` ago; absent without a limit.
-    pub(super) fn waiting(&mut self, now: SimTime, length: SimDuration) -> Option<Waiting> {
-        let Waits { length: level, jobs, nanos } = &mut self.limits.as_mut()?.waits;
-        Some(Waiting {
-            mean_length: level.area(now) as f64 / length.as_nanos() as f64,
-            mean_nanos: (*jobs > 0).then(|| *nanos as f64 / *jobs as f64),
-        })
+    /// The mean number of jobs that waited since [`Self::restart`], `length` ago; absent without a limit.
+    pub(super) fn mean_queue_length(&self, now: SimTime, length: SimDuration) -> Option<f64> {
+        let area = self.limits.as_ref()?.waits.length.area(now);
+        Some(area as f64 / length.as_nanos() as f64)
+    }
+
+    /// The mean wait of a job since then, in nanoseconds; absent without a limit, or a job.
+    pub(super) fn mean_wait(&self) -> Option<f64> {
+        let Waits { jobs, nanos, .. } = &self.limits.as_ref()?.waits;
+        (*jobs > 0).then(|| *nanos as f64 / *jobs as f64)
     }
 
     /// Worker time, in nanoseconds, since the beginning; absent without a limit.
