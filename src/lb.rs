@@ -143,7 +143,6 @@ pub struct LoadBalancer {
     failover_deadline: Option<SimTime>,
     /// Removed backends whose entries live on, and until when.
     draining: Vec<(BackendId, SimTime)>,
-    /// The earliest of these moments.
     next_deadline: SimTime,
     counters: Counters,
 }

@@ -37,11 +37,8 @@ pub struct Case {
     checks: Vec<Check>,
 }
 
-/// A quantity that theory gives.
 struct Check {
-    /// What it is, with its unit.
     quantity: String,
-    /// Its exact value.
     theory: f64,
     /// Half the width that the interval of 99.9 % may have, as a share of the exact value.
     bound: f64,

@@ -46,7 +46,6 @@ const OUTCOMES: [PlacementOutcome; 1 << OUTCOME_BITS] = {
 /// Epochs that the ring of counts holds: more than an entry can live through.
 const EPOCHS: usize = 512;
 
-/// What a tracking entry is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrackingKey(u64);
 
@@ -67,7 +66,6 @@ impl TrackingKey {
 struct Hash(u64);
 
 impl Hash {
-    /// The number of its segment.
     #[inline]
     fn segment(self) -> usize {
         (self.0 >> (u64::BITS - SEGMENT_BITS)) as usize
@@ -103,7 +101,6 @@ impl Destinations {
     }
 }
 
-/// What an entry says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Where its packets go.
@@ -156,7 +153,6 @@ fn clock(time: SimTime) -> u64 {
     time.as_nanos() << (TAG_BITS - TICK_BITS) & !TAG_MASK
 }
 
-/// A part of the table.
 #[derive(Clone, Debug)]
 struct Segment {
     slots: Vec<Slot>,
@@ -164,11 +160,9 @@ struct Segment {
     stored: usize,
 }
 
-/// The table.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionTable {
     segments: Box<[Segment; SEGMENTS]>,
-    /// How many slots they have.
     slots: usize,
     timeout: SimDuration,
     destinations: Destinations,
@@ -316,7 +310,6 @@ impl ConnectionTable {
         }
     }
 
-    /// Forgets every entry.
     fn clear(&mut self, now: SimTime) {
         for segment in self.segments.iter_mut() {
             segment.slots.fill(Slot::EMPTY);
@@ -429,7 +422,6 @@ struct Epochs {
     shift: u32,
     /// Whole epochs that an entry outlives its last one by.
     lifetime: u64,
-    /// The current epoch.
     current: u64,
     next_end: SimTime,
     counts: Box<[u64; EPOCHS]>,

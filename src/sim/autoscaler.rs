@@ -15,7 +15,6 @@ use crate::ids::{BackendId, GroupId, IdVec};
 use crate::lb::change::Change;
 use crate::time::SimTime;
 
-/// The autoscaler of one group.
 #[derive(Debug)]
 pub(super) struct Autoscaler {
     policy: AutoscalingPolicy,
@@ -33,7 +32,6 @@ struct Member {
     busy_nanos: u128,
 }
 
-/// Whether an instance is in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MemberState {
     Absent,
@@ -103,7 +101,6 @@ impl Autoscaler {
         recommended
     }
 
-    /// Members that serve or will.
     fn size(&self) -> u32 {
         self.members.iter().filter(|member| member.state != MemberState::Absent).count() as u32
     }

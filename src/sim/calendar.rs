@@ -9,7 +9,6 @@ const FLOWS_AHEAD: usize = 24;
 /// How many events ahead the tracking entry of its next packet is fetched; its connection is there by then.
 const PACKETS_AHEAD: usize = 12;
 
-/// The clock and the event list.
 #[derive(Debug)]
 pub(super) struct Calendar {
     now: SimTime,
@@ -19,18 +18,15 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// Time 0, and nothing to come.
     pub(super) fn new() -> Self {
         Self { now: SimTime::ZERO, queue: EventQueue::new(), count: 0 }
     }
 
-    /// What time it is.
     #[inline]
     pub(super) fn now(&self) -> SimTime {
         self.now
     }
 
-    /// How much has happened so far.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count

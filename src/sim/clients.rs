@@ -28,7 +28,6 @@ const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
 /// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
-/// The client groups of a run.
 #[derive(Debug)]
 pub(super) struct Clients {
     sources: IdVec<ClientId, Source>,
@@ -39,7 +38,6 @@ pub(super) struct Clients {
     end: SimTime,
     /// Measured connections that are not over.
     measured: u64,
-    /// Whether any client is itself a backend.
     are_backends: bool,
 }
 
@@ -74,7 +72,6 @@ impl Opener {
     }
 }
 
-/// What opens a connection.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     /// The next arrival of the group.
@@ -139,13 +136,11 @@ impl Clients {
         Ok(())
     }
 
-    /// Whether any client is itself a backend.
     #[inline]
     pub(super) fn are_backends(&self) -> bool {
         self.are_backends
     }
 
-    /// Whether measured connections are still under way.
     pub(super) fn are_waiting(&self) -> bool {
         self.measured > 0
     }
@@ -194,7 +189,6 @@ impl Clients {
         Ok(Some((client, connection)))
     }
 
-    /// A client opens a connection.
     #[inline]
     pub(super) fn open<'f>(
         &mut self,
@@ -236,7 +230,6 @@ impl Clients {
         flows.add(flow)
     }
 
-    /// A packet of a connection.
     #[inline]
     pub(super) fn packet(&self, flow: &Flow, kind: PacketKind) -> Packet {
         let destination = Endpoint { ip: SERVICE.ip + u32::from(flow.destination), ..SERVICE };

@@ -42,19 +42,16 @@ pub(super) enum Sent {
     Astray,
 }
 
-/// What became of a packet of an open connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Forwarded {
     /// It goes to the backend that accepted the connection.
     ToItsBackend(BackendId),
     /// It goes to another, and the connection is lost.
     Elsewhere,
-    /// It goes nowhere.
     Dropped,
 }
 
 impl Front {
-    /// A client sends the first packet of a new connection.
     pub(super) fn start(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         match flow.group.protocol {
             Protocol::Tcp => self.send_syn(flow, calendar),
@@ -94,7 +91,6 @@ impl Front {
         self.send_request(flow, calendar)
     }
 
-    /// The client sends its next request.
     pub(super) fn send_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         flow.state = FlowState::Requesting;
         flow.sent = calendar.now();
@@ -198,7 +194,6 @@ impl Front {
         reached.filter(|_| whole).map_or(Forwarded::Dropped, Forwarded::ToItsBackend)
     }
 
-    /// Routes a packet of an open TCP connection.
     #[inline(always)]
     fn forward(&mut self, now: SimTime, flow: &mut Current<'_>) -> Forwarded {
         match self.route(now, flow, PacketKind::Data).selected() {
@@ -254,7 +249,6 @@ impl Front {
         Sent::Nothing
     }
 
-    /// A pause is over.
     pub(super) fn request_due(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let now = calendar.now();
         let is_done = flow.requests_sent == flow.requests;
@@ -294,7 +288,6 @@ impl Front {
         too_long
     }
 
-    /// A connection fails.
     pub(super) fn fail(&mut self, now: SimTime, flow: &mut Current<'_>, cause: FailureCause) {
         let nowhere = flow.backend.is_none();
         self.end(now, flow, Some(if nowhere { FailureCause::NoBackend } else { cause }));

@@ -13,7 +13,6 @@ use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::random::{Purpose, RunSeed, StreamKey};
 use crate::time::{SimDuration, SimTime};
 
-/// One time that a fault strikes.
 #[derive(Clone, Debug, PartialEq)]
 struct Strike {
     at: SimTime,
@@ -22,7 +21,6 @@ struct Strike {
     effect: StrikeEffect,
 }
 
-/// What it strikes, and what it does to it.
 #[derive(Clone, Debug, PartialEq)]
 enum StrikeEffect {
     Backends(Targets, BackendFault),
@@ -51,7 +49,6 @@ impl Targets {
     }
 }
 
-/// Everything that the faults of a run do.
 #[derive(Debug)]
 pub(super) struct Faults {
     strikes: Vec<Strike>,
@@ -76,7 +73,6 @@ impl Faults {
         }
     }
 
-    /// Plans all of them.
     pub(super) fn plan(&self, calendar: &mut Calendar) {
         for (strike, Strike { at, end, .. }) in (0..).zip(&self.strikes) {
             calendar.plan(*at, Event::Fault { strike, begins: true });

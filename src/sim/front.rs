@@ -15,7 +15,6 @@ use crate::time::{SimDuration, SimTime};
 /// Clients, what their packets cross, and what is measured.
 #[derive(Debug)]
 pub(super) struct Front {
-    /// Who opens connections, and when.
     pub(super) clients: Clients,
     pub(super) balancer: LoadBalancer,
     pub(super) links: Links,
@@ -40,7 +39,6 @@ impl Front {
         }
     }
 
-    /// The link of a client's place with a backend.
     #[inline]
     fn link(&self, place: PlaceId, backend: BackendId) -> &Link {
         self.links.link(place, self.zones[backend])
@@ -54,7 +52,6 @@ impl Front {
         flow.marks.set(Mark::OnUnhealthy, !self.balancer.roster().is_healthy(backend));
     }
 
-    /// Where a packet of `flow` goes now.
     #[inline(always)]
     pub(super) fn route(&mut self, now: SimTime, flow: &Current<'_>, kind: PacketKind) -> Verdict {
         if let Some(backend) = self.own_backend(flow) {

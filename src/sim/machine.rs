@@ -9,7 +9,6 @@ use crate::ids::FlowId;
 use crate::random::{Stream, StreamKey};
 use crate::time::{SimDuration, SimTime};
 
-/// What a machine does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MachineState {
     /// It answers.
@@ -20,7 +19,6 @@ pub(super) enum MachineState {
     Refusing,
 }
 
-/// One backend's machine.
 #[derive(Debug)]
 pub(super) struct Machine {
     present: Present,
@@ -31,8 +29,8 @@ pub(super) struct Machine {
     renewal: Option<Box<Renewal>>,
     /// The times at which faults begin or end for it, latest first.
     fault_edges: Vec<SimTime>,
-    /// Connections in service whose service outlasts the next change.
-    exposed: Vec<Exposed>,
+    /// Connections whose service outlasts the next change, with its end.
+    exposed: Vec<(FlowId, StreamKey, SimTime)>,
 }
 
 /// What every request asks of a machine: a line of a processor's cache, since there may be thousands of machines.
@@ -53,15 +51,6 @@ struct Present {
 
 const _: () = assert!(size_of::<Present>() == 64);
 
-/// A connection whose service a change of the machine's state may catch.
-#[derive(Debug)]
-struct Exposed {
-    flow: FlowId,
-    key: StreamKey,
-    done: SimTime,
-}
-
-/// An alternating renewal process.
 #[derive(Debug)]
 struct Renewal {
     failures: Failures,
@@ -71,7 +60,6 @@ struct Renewal {
 }
 
 impl Machine {
-    /// A machine that runs at time 0.
     pub(super) fn new(
         failures: Option<Failures>,
         slow_start: Option<SlowStart>,
@@ -103,7 +91,6 @@ impl Machine {
         machine
     }
 
-    /// What it does with clients' packets now.
     #[inline]
     pub(super) fn state(&self) -> MachineState {
         self.present.state
@@ -111,18 +98,12 @@ impl Machine {
 
     /// What it does with probes now.
     pub(super) fn state_for_probes(&self) -> MachineState {
-        if self.is(FailureMode::Silent) || self.is(FailureMode::UnhealthyOnly) {
-            MachineState::Silent
-        } else if self.is(FailureMode::Refuse) {
-            MachineState::Refusing
-        } else {
-            MachineState::Up
-        }
+        self.state_by_causes(FailureMode::UnhealthyOnly)
     }
 
-    /// What it does with clients' packets, by its causes.
-    fn state_for_clients(&self) -> MachineState {
-        if self.is(FailureMode::Silent) || self.is(FailureMode::ServingOnly) {
+    /// What it does with those to whom it is silent in `mode` too.
+    fn state_by_causes(&self, mode: FailureMode) -> MachineState {
+        if self.is(FailureMode::Silent) || self.is(mode) {
             MachineState::Silent
         } else if self.is(FailureMode::Refuse) {
             MachineState::Refusing
@@ -141,7 +122,6 @@ impl Machine {
         at < self.present.next_change
     }
 
-    /// The number of its present life.
     pub(super) fn incarnation(&self) -> u32 {
         self.present.incarnation
     }
@@ -166,7 +146,7 @@ impl Machine {
     #[inline]
     pub(super) fn watch(&mut self, flow: FlowId, key: StreamKey, done: SimTime) {
         if done >= self.present.next_change {
-            self.exposed.push(Exposed { flow, key, done });
+            self.exposed.push((flow, key, done));
         }
     }
 
@@ -211,7 +191,7 @@ impl Machine {
             renewal.up = true;
             renewal.draw_next(now);
         }
-        self.present.state = self.state_for_clients();
+        self.present.state = self.state_by_causes(FailureMode::ServingOnly);
         self.look_ahead(now);
     }
 
@@ -223,14 +203,14 @@ impl Machine {
 
     /// The connections that a failure catches in service.
     pub(super) fn take_exposed(&mut self) -> Vec<(FlowId, StreamKey)> {
-        std::mem::take(&mut self.exposed).into_iter().map(|exposed| (exposed.flow, exposed.key)).collect()
+        std::mem::take(&mut self.exposed).into_iter().map(|(flow, key, _)| (flow, key)).collect()
     }
 
     fn strike(&mut self, now: SimTime, mode: FailureMode, begins: bool) -> bool {
         let before = self.present.state;
         let causes = &mut self.causes[mode as usize];
         *causes = if begins { *causes + 1 } else { *causes - 1 };
-        let after = self.state_for_clients();
+        let after = self.state_by_causes(FailureMode::ServingOnly);
         self.present.state = after;
         let went_down = before == MachineState::Up && after != MachineState::Up;
         self.present.incarnation += u32::from(went_down);
@@ -242,7 +222,7 @@ impl Machine {
 
     /// Notes when the next change comes, and forgets the connections that were done before this one.
     fn look_ahead(&mut self, now: SimTime) {
-        self.exposed.retain(|exposed| exposed.done >= now);
+        self.exposed.retain(|(.., done)| *done >= now);
         let edge = self.fault_edges.last().copied().unwrap_or(SimTime::NEVER);
         self.present.next_change = self.next_renewal().unwrap_or(SimTime::NEVER).min(edge);
     }

@@ -9,7 +9,6 @@ use crate::ids::{BackendId, IdVec};
 use crate::random::{Purpose, RunSeed};
 use crate::time::{SimDuration, SimTime};
 
-/// The machine and the station of every backend.
 #[derive(Debug)]
 pub(super) struct Machines<'a> {
     pub(super) machines: IdVec<BackendId, Machine>,
@@ -38,7 +37,6 @@ impl<'a> Machines<'a> {
         }
     }
 
-    /// Whether a backend does nothing with clients' packets.
     pub(super) fn is_silent(&self, backend: BackendId) -> bool {
         self.machines[backend].state() == MachineState::Silent
     }

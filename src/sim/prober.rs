@@ -34,16 +34,9 @@ struct Prober {
     number: u64,
     /// Whether that has no result yet.
     awaiting: bool,
-    /// Its probes that workers are busy with: one that has timed out already may be among them.
-    in_service: Vec<InService>,
-}
-
-#[derive(Debug)]
-struct InService {
-    probe: ProbeId,
-    done: SimTime,
-    /// The life of the machine in which it began.
-    life: u32,
+    /// Its probes that workers are busy with, each with its end and the life of the machine in which it began: one that has
+    /// timed out already may be among them.
+    in_service: Vec<(ProbeId, SimTime, u32)>,
 }
 
 impl ProberSet {
@@ -116,17 +109,14 @@ impl ProberSet {
         (start + wait, state == MachineState::Up)
     }
 
-    /// The probe that is under way.
     pub(super) fn current(&self, prober: u8) -> ProbeId {
         ProbeId { prober, number: self.probers[usize::from(prober)].number as u16 }
     }
 
-    /// Whether the latest probe of `prober` has no result yet.
     pub(super) fn is_awaiting(&self, prober: u8) -> bool {
         self.probers[usize::from(prober)].awaiting
     }
 
-    /// Whether `probe` has no result yet.
     pub(super) fn awaits(&self, probe: ProbeId) -> bool {
         self.is_awaiting(probe.prober) && self.current(probe.prober) == probe
     }
@@ -138,14 +128,14 @@ impl ProberSet {
 
     /// A worker is busy with `probe` until `done`, in life `life` of the machine.
     pub(super) fn serve(&mut self, probe: ProbeId, done: SimTime, life: u32) {
-        self.probers[usize::from(probe.prober)].in_service.push(InService { probe, done, life });
+        self.probers[usize::from(probe.prober)].in_service.push((probe, done, life));
     }
 
     /// The probe of `prober` that a worker is busy with until `done`, and the life of the machine in which it began.
     pub(super) fn take_served(&mut self, done: SimTime, prober: u8) -> (ProbeId, u32) {
         let in_service = &mut self.probers[usize::from(prober)].in_service;
-        let position = in_service.iter().position(|service| service.done == done);
-        let InService { probe, life, .. } = in_service.remove(position.expect("it has begun"));
+        let position = in_service.iter().position(|(_, end, _)| *end == done);
+        let (probe, _, life) = in_service.remove(position.expect("it has begun"));
         (probe, life)
     }
 
@@ -163,7 +153,6 @@ impl ProberSet {
     }
 }
 
-/// What a draw of a probe is for.
 #[derive(Clone, Copy, Debug)]
 enum ProbeDraw {
     Trip,
@@ -172,7 +161,6 @@ enum ProbeDraw {
 }
 
 impl Prober {
-    /// The generator of one draw of the latest probe.
     fn draws(&self, what: ProbeDraw) -> impl Rng + use<> {
         self.trips.draws_of(self.number << 2 | what as u64)
     }

@@ -13,11 +13,10 @@ use super::recorder::Recorder;
 use super::scenario::Scenario;
 use super::station::{Admission, Job, ProbeId};
 use crate::ids::{BackendId, Id, IdVec, PlaceId};
-use crate::lb::LoadBalancer;
 use crate::lb::weight::WeightState;
 use crate::random::RunSeed;
+use crate::time::SimTime;
 
-/// The probers of every backend, and whom they check.
 #[derive(Debug)]
 pub(super) struct Probing<'a> {
     scenario: &'a Scenario,
@@ -26,7 +25,6 @@ pub(super) struct Probing<'a> {
     pub(super) checked: IdVec<BackendId, bool>,
 }
 
-/// One prober of a backend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProberId {
     pub(super) backend: BackendId,
@@ -62,7 +60,6 @@ impl<'a> Probing<'a> {
         }
     }
 
-    /// A probe sets out.
     pub(super) fn probe_starts(
         &mut self,
         ProberId { backend, prober }: ProberId,
@@ -95,7 +92,6 @@ impl<'a> Probing<'a> {
         }
     }
 
-    /// A probe reaches its backend.
     pub(super) fn probe_arrives(
         &mut self,
         ProberId { backend, prober }: ProberId,
@@ -122,7 +118,6 @@ impl<'a> Probing<'a> {
         calendar.plan(end, Event::Backend { backend, step });
     }
 
-    /// A worker begins with a probe.
     pub(super) fn serve_probe(
         &mut self,
         backend: BackendId,
@@ -165,30 +160,34 @@ impl<'a> Probing<'a> {
         }
     }
 
-    /// A probe's result is known. Gives the backend's state of health, if it has changed and takes effect at once.
     pub(super) fn probe_ends(
         &mut self,
         ProberId { backend, prober }: ProberId,
         success: bool,
-        balancer: &mut LoadBalancer,
+        front: &mut Front,
         calendar: &mut Calendar,
-    ) -> Option<bool> {
+    ) {
         let changed = self.probers[backend].end(prober, success);
         if self.scenario.balancer.weighted {
             let reported = self.scenario.groups[self.scenario.backends[backend].group].weight;
-            balancer.set_weight(backend, if success { reported } else { WeightState::Unavailable });
+            front.balancer.set_weight(backend, if success { reported } else { WeightState::Unavailable });
         }
-        let healthy = changed?;
-        let delay = self.scenario.health_check.propagation_delay;
-        if !delay.is_zero() {
-            let step = BackendStep::HealthApplies { healthy };
-            calendar.plan(calendar.now() + delay, Event::Backend { backend, step });
-            return None;
+        let Some(healthy) = changed else { return };
+        let (now, delay) = (calendar.now(), self.scenario.health_check.propagation_delay);
+        if delay.is_zero() {
+            return self.health_applies(now, backend, healthy, front);
         }
-        Some(healthy)
+        let step = BackendStep::HealthApplies { healthy };
+        calendar.plan(now + delay, Event::Backend { backend, step });
     }
 
-    /// Whether probes of this backend wait for a worker.
+    /// The load balancer takes notice of a changed state of health, of a backend that is checked still.
+    pub(super) fn health_applies(&self, now: SimTime, backend: BackendId, healthy: bool, front: &mut Front) {
+        if self.probers[backend].checking && front.balancer.set_health(now, backend, healthy) {
+            front.recorder.held(now, backend, Some(healthy));
+        }
+    }
+
     fn probes_wait(&self, backend: BackendId, machines: &Machines<'_>) -> bool {
         self.scenario.health_check.through_queue && !machines.stations[backend].is_unlimited()
     }

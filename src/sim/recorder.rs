@@ -17,7 +17,6 @@ use crate::lb::{Counters, LoadBalancer};
 use crate::stats::{Histogram, Level};
 use crate::time::SimTime;
 
-/// A pair of a client place and a backend zone.
 #[derive(Debug, Default)]
 struct Pair {
     latency: Latency,
@@ -47,13 +46,11 @@ struct Load {
     peak_active: u64,
 }
 
-/// What one backend did so far.
 #[derive(Debug, Default)]
 struct BackendRecord {
     load: Load,
     /// Whether the load balancer holds it healthy; absent while it is not configured.
     held_healthy: Option<bool>,
-    /// Since when that is so.
     held_since: SimTime,
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
@@ -73,7 +70,6 @@ impl BackendRecord {
     }
 }
 
-/// The measurements of one run.
 #[derive(Debug)]
 pub(super) struct Recorder {
     timing: Timing,
@@ -91,7 +87,6 @@ pub(super) struct Recorder {
     healthy: IdVec<ZoneId, Level>,
     /// The utilizations of each zone's backends in this sample: their sum and number.
     busy: IdVec<ZoneId, (f64, u32)>,
-    /// The responses of the current sample.
     responses: Responses,
     sample_start: SimTime,
     sample_end: SimTime,
@@ -144,7 +139,6 @@ impl Recorder {
         prefetch_index(self.backends.iter().as_slice(), backend.index());
     }
 
-    /// A connection begins.
     #[inline]
     pub(super) fn opened(&mut self, flow: &Flow) {
         self.outcome.opened += 1;
@@ -185,7 +179,6 @@ impl Recorder {
         self.pair(client, backend).active.down(now);
     }
 
-    /// A request is sent to `backend`.
     #[inline]
     pub(super) fn requested(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
         if flow.is_measured() {
@@ -194,7 +187,6 @@ impl Recorder {
         }
     }
 
-    /// A response is complete.
     #[inline]
     pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
         let taken = now.since(flow.sent).as_nanos();
@@ -261,7 +253,6 @@ impl Recorder {
         record.held_healthy = healthy;
     }
 
-    /// The measured window begins.
     pub(super) fn window_starts(&mut self, now: SimTime) {
         self.pairs.iter_mut().for_each(|pair| pair.active.restart(now));
         self.healthy.iter_mut().for_each(|level| level.restart(now));
@@ -282,7 +273,6 @@ impl Recorder {
         }
     }
 
-    /// The measured window ends.
     pub(super) fn window_ends(&mut self, now: SimTime, stations: &IdVec<BackendId, Station<'_>>) {
         for (record, station) in self.backends.iter_mut().zip(stations) {
             record.known.mean_queue_length = station.mean_queue_length(now, self.timing.duration);
@@ -290,7 +280,6 @@ impl Recorder {
         }
     }
 
-    /// A sample of the timeline ends.
     pub(super) fn sample_ends(
         &mut self,
         now: SimTime,

@@ -51,7 +51,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A SYN reaches its backend.
     pub(super) fn syn_arrives(&self, flow: &mut Current<'_>, calendar: &mut Calendar) {
         self.syn_meets(flow, flow.reached(), calendar);
     }
@@ -71,7 +70,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A request reaches its backend at time `at`.
     pub(super) fn request_arrives(&mut self, at: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
         let backend = flow.reached();
         let machine = &self.machines[backend];
@@ -101,7 +99,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A worker begins with a request at time `at`.
     #[inline(always)]
     fn serve(&mut self, at: SimTime, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
         let work = flow.draw(Draw::Service, self.stations[backend].service_time);
@@ -167,7 +164,6 @@ impl Machines<'_> {
         }
     }
 
-    /// Jobs that share a backend's workers may have ended.
     pub(super) fn shared_ends(
         &mut self,
         backend: BackendId,

@@ -29,17 +29,12 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
 pub struct Simulation<'a> {
     /// What never changes in a run.
     scenario: &'a Scenario,
-    /// What time it is, and what is to come.
     calendar: Calendar,
     /// The clients, the load balancer and the links, and what is measured.
     front: Front,
-    /// The connections under way.
     flows: Flows<'a>,
-    /// The backends.
     machines: Machines<'a>,
-    /// Who probes them.
     probing: Probing<'a>,
-    /// What goes wrong.
     faults: Faults,
     autoscalers: Vec<Autoscaler>,
 }
@@ -139,10 +134,9 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn arrive(&mut self, client: ClientId, connection: NewConnection) {
         let clients = &mut self.front.clients;
-        let own_backends = &self.scenario.clients[client].own_backends;
         // The client may itself be a backend that does nothing any more.
         if clients.are_backends()
-            && let Some(own) = own_backends.get(connection.address as usize)
+            && let Some(own) = self.scenario.clients[client].own_backends.get(connection.address as usize)
             && self.machines.is_silent(*own)
         {
             clients.not_opened(self.calendar.now(), client, connection);
@@ -151,7 +145,6 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A client opens a connection.
     fn open(&mut self, client: ClientId, connection: NewConnection) {
         let Self { calendar, front, flows, machines, .. } = self;
         let mut flow = front.clients.open(calendar.now(), client, connection, flows);
@@ -200,55 +193,38 @@ impl<'a> Simulation<'a> {
     fn step_of_backend(&mut self, backend: BackendId, step: BackendStep) {
         let Self { calendar, front, flows, machines, probing, .. } = self;
         let id = |prober| ProberId { backend, prober };
-        let health = match step {
+        match step {
             BackendStep::Renewal => {
                 if machines.renew(backend, calendar) {
                     machines.went_down(backend, flows, calendar);
                 }
-                None
             }
             BackendStep::Boots => {
                 self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(calendar.now(), backend));
                 machines.replace(backend, flows, calendar);
                 change(&[Change::Add(backend)], front, probing, calendar);
-                None
             }
-            BackendStep::SharedEnds => {
-                machines.shared_ends(backend, flows, probing, calendar);
-                None
-            }
+            BackendStep::SharedEnds => machines.shared_ends(backend, flows, probing, calendar),
             BackendStep::ProbeStarts { prober } => {
                 probing.probe_starts(id(prober), front, machines, calendar);
-                None
             }
-            BackendStep::ProbeArrives { prober } => {
-                probing.probe_arrives(id(prober), machines, calendar);
-                None
-            }
+            BackendStep::ProbeArrives { prober } => probing.probe_arrives(id(prober), machines, calendar),
             BackendStep::ProbeServed { prober } => {
                 if probing.probe_served(id(prober), machines, calendar) {
                     machines.serve_next(backend, flows, probing, calendar);
                 }
-                None
             }
             BackendStep::ProbeTimesOut { prober } => {
-                if !probing.probers[backend].is_awaiting(prober) {
-                    return;
+                if probing.probers[backend].is_awaiting(prober) {
+                    probing.probe_ends(id(prober), false, front, calendar);
                 }
-                probing.probe_ends(id(prober), false, &mut front.balancer, calendar)
             }
             BackendStep::ProbeEnds { prober, success } => {
-                probing.probe_ends(id(prober), success, &mut front.balancer, calendar)
+                probing.probe_ends(id(prober), success, front, calendar);
             }
-            BackendStep::HealthApplies { healthy } => Some(healthy),
-        };
-        // The load balancer takes notice of a backend that is checked still.
-        let now = calendar.now();
-        if let Some(healthy) = health
-            && probing.probers[backend].checking
-            && front.balancer.set_health(now, backend, healthy)
-        {
-            front.recorder.held(now, backend, Some(healthy));
+            BackendStep::HealthApplies { healthy } => {
+                probing.health_applies(calendar.now(), backend, healthy, front);
+            }
         }
     }
 
@@ -289,11 +265,8 @@ impl<'a> Simulation<'a> {
                 front.fail(calendar.now(), flow, cause);
                 return self.try_again(id);
             }
-            (FlowStep::RequestTimeout, _) => {
-                if front.request_timeout(flow, calendar) {
-                    return self.try_again(id);
-                }
-                Sent::Nothing
+            (FlowStep::RequestTimeout, _) if front.request_timeout(flow, calendar) => {
+                return self.try_again(id);
             }
             // What was under way for a connection that is failing, or over, comes to nothing; so does the
             // timeout of a request that was answered.

@@ -17,16 +17,12 @@ use sharing::Sharing;
 /// Something that a worker can be busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
-    /// A connection's request.
     Request(FlowId),
-    /// A probe.
     Probe(ProbeId),
 }
 
-/// A probe of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbeId {
-    /// The number of its prober.
     pub(super) prober: u8,
     /// Its number among the prober's, from 0 and round again: one of them is under way at most.
     pub(super) number: u16,
@@ -37,13 +33,11 @@ pub(super) struct ProbeId {
 pub(super) enum Admission {
     /// A worker takes it at once, or it shares the workers.
     Starts,
-    /// It waits.
     Waits,
     /// It is refused: the queue is full.
     Full,
 }
 
-/// One backend's workers and queue.
 #[derive(Debug)]
 pub(super) struct Station<'a> {
     /// That of its group: there may be thousands of stations, and every request asks for it.
@@ -214,7 +208,6 @@ impl<'a> Station<'a> {
         self.limits.as_ref().map(|limits| limits.workers as u32)
     }
 
-    /// Measures from `now` on.
     pub(super) fn restart(&mut self, now: SimTime) {
         if let Some(limits) = &mut self.limits {
             limits.take_busy(now);
@@ -233,7 +226,6 @@ impl Limits {
         busy
     }
 
-    /// Notes how many jobs share the workers.
     fn count_shared(&mut self, now: SimTime) {
         let jobs = self.sharing.as_ref().map_or(0, |sharing| sharing.len() as u64);
         self.busy.set(now, self.workers.min(jobs));

@@ -35,9 +35,7 @@ struct World {
     warmup: u32,
     /// Seconds.
     duration: u32,
-    /// A law of round trips.
     round_trip: String,
-    /// The list of groups.
     backends: String,
     /// Keys of `[health_check]`.
     check: String,
@@ -71,7 +69,6 @@ impl World {
         }
     }
 
-    /// The experiment in TOML.
     fn text(&self) -> String {
         let Self { seed, replications, warmup, duration, round_trip, backends, .. } = self;
         let Self { check, server, arrivals, connection, client, more, .. } = self;
@@ -103,7 +100,6 @@ impl World {
         )
     }
 
-    /// The case of this world.
     fn case(&self, name: &'static str, source: &'static str, checks: Vec<Check>) -> Case {
         Case { name, source, text: self.text(), overrides: Overrides::default(), checks }
     }
@@ -148,7 +144,6 @@ fn wait(outcome: &Outcome) -> Part {
     Part { part: waits.zip(served.clone()).map(|(wait, count)| wait * count).sum(), whole: served.sum() }
 }
 
-/// The mean queue of a backend.
 fn queue(outcome: &Outcome) -> Part {
     let queues = outcome.backends.iter().map(|backend| backend.mean_queue_length);
     Part { part: queues.map(Option::unwrap_or_default).sum(), whole: outcome.backends.len() as f64 }

@@ -24,15 +24,12 @@ const ERROR: f64 = 0.05;
 /// Coverage from the one to the other is right.
 const RIGHT: (f64, f64) = (0.93, 0.97);
 
-/// A world, and the intervals that are made in it.
 struct World {
     text: String,
     intervals: Vec<Claim>,
 }
 
-/// An interval that is made in every experiment.
 struct Claim {
-    /// What it is of, and how it is made.
     name: &'static str,
     metric: &'static str,
     exact: f64,
@@ -211,7 +208,6 @@ fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Cov
 /// What the replications of an experiment say, by metric and cell, in order of replications.
 type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
 
-/// Runs the experiment of `world` with this seed.
 fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
     let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
     let experiment = Arc::new(super::experiment("coverage", &world.text, &overrides));

@@ -38,7 +38,6 @@ pub(super) fn row(finding: &Finding) -> String {
     row
 }
 
-/// `value` to five significant digits.
 pub(super) fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

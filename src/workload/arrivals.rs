@@ -128,25 +128,17 @@ pub struct Arrival {
 }
 
 /// A running arrival process. It is the iterator of its connections, which may end; a trace may break off with an error.
-#[derive(Debug)]
 pub struct Arrivals {
     process: Process,
     stream: Stream,
 }
 
 enum Process {
-    Poisson {
-        mean_gap: f64,
-        last: SimTime,
-    },
-    Deterministic {
-        gap: f64,
-        count: u64,
-    },
+    Poisson { mean_gap: f64, last: SimTime },
+    Deterministic { gap: f64, count: u64 },
     Modulated(ModulatedArrivals),
     Diurnal(DiurnalArrivals),
     Trace(TraceRows),
-    /// Its connections begin when others have ended: that is for whoever sees them end.
     Closed,
 }
 
@@ -170,6 +162,7 @@ impl Iterator for Arrivals {
             Process::Trace(rows) => {
                 return rows.next().map(|row| row.map(|(at, row)| Arrival { at, trace: Some(row) }));
             }
+            // They begin when others have ended: that is for whoever sees them end.
             Process::Closed => return None,
         };
         (at < SimTime::NEVER).then_some(Ok(Arrival { at, trace: None }))
@@ -182,15 +175,8 @@ fn later(at: SimTime, gap: f64) -> SimTime {
     (at + SimDuration::from_nanos_f64(gap)).min(SimTime::NEVER)
 }
 
-impl fmt::Debug for Process {
+impl fmt::Debug for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Poisson { .. } => "Poisson",
-            Self::Deterministic { .. } => "Deterministic",
-            Self::Modulated(_) => "Modulated",
-            Self::Diurnal(_) => "Diurnal",
-            Self::Trace(_) => "Trace",
-            Self::Closed => "Closed",
-        })
+        f.write_str("Arrivals")
     }
 }

@@ -93,7 +93,6 @@ impl OriginalEligible {
         }
     }
 
-    /// The set, and its role.
     fn set(self) -> Option<(SetId, Role)> {
         match self {
             Self::HealthyPrimary => Some((healthy(Role::Primary), Role::Primary)),
@@ -126,10 +125,6 @@ struct Reading {
 }
 
 impl ZonePolicy for BackendServicePolicy {
-    fn name(&self) -> Option<&'static str> {
-        None
-    }
-
     fn sets(&mut self, state: PolicyState<'_>) -> Vec<SetSpec> {
         role_sets(state.roster.zones())
     }
@@ -253,7 +248,6 @@ impl BackendServicePolicy {
         ]
     }
 
-    /// Why the reading is as it is.
     fn because(&self, roster: &Roster, reading: &Reading) -> String {
         if self.drops_everything() {
             return "a Network Security Integration drops every packet while zonal affinity is on".to_owned();

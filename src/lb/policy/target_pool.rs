@@ -45,7 +45,6 @@ impl EligibleInstances {
         }
     }
 
-    /// The set, its role, and what it is called in results.
     fn set(self) -> Option<(SetId, Role, PlacementOutcome)> {
         use PlacementOutcome::{BackupPool, LastResort, TargetPool};
         match self {
@@ -84,10 +83,6 @@ impl PoolSizes {
 }
 
 impl ZonePolicy for TargetPoolPolicy {
-    fn name(&self) -> Option<&'static str> {
-        None
-    }
-
     fn sets(&mut self, _state: PolicyState<'_>) -> Vec<SetSpec> {
         role_sets(0)
     }

@@ -50,7 +50,6 @@ impl From<TableSize> for u32 {
     }
 }
 
-/// A backend's way through the table.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
     offset: u32,

@@ -1,4 +1,4 @@
-//! How values are drawn, with the mean of each law.
+//! How values are drawn. The function of each form gives its law, and the mean.
 
 use rand::Rng;
 use rand_distr::Distribution as _;
@@ -9,7 +9,6 @@ use crate::random::portable::Portable;
 use crate::random::ziggurat::{exponential, normal, open_unit};
 use crate::unfit::Unfit;
 
-/// How a value is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Law {
     Constant(f64),
@@ -18,24 +17,15 @@ pub(super) enum Law {
     Other(OtherLaw),
 }
 
-/// A law that is drawn less often, or takes longer.
+/// A law that is drawn less often, or takes longer. A geometric count is one more than the whole part of an exponential draw
+/// of this mean.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OtherLaw {
-    Uniform {
-        low: f64,
-        width: f64,
-    },
+    Uniform { low: f64, width: f64 },
     Gamma(rand_distr::Gamma<Portable>),
     Weibull(rand_distr::Weibull<Portable>),
-    Pareto {
-        scale: f64,
-        inverse_shape: f64,
-        reach: f64,
-    },
-    /// One more than the whole part of an exponential draw of this mean.
-    Geometric {
-        exponential_mean: f64,
-    },
+    Pareto { scale: f64, inverse_shape: f64, reach: f64 },
+    Geometric { exponential_mean: f64 },
     Empirical(Curve),
 }
 
@@ -53,7 +43,6 @@ impl Law {
 }
 
 impl OtherLaw {
-    /// A draw.
     #[inline(never)]
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         match self {
@@ -88,7 +77,6 @@ pub(super) fn finite(form: &str, parameter: &str, value: f64) -> Result<f64, Unf
     )))
 }
 
-/// The law of this form, and its mean.
 pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), Unfit> {
     let low = finite("uniform", "low", low)?;
     let high = finite("uniform", "high", high)?;
@@ -98,14 +86,12 @@ pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), Unfit> {
     Ok((Law::Other(OtherLaw::Uniform { low, width: high - low }), (low + high) / 2.0))
 }
 
-/// The law of this form, and its mean.
 pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), Unfit> {
     let mu = libm::log(positive("lognormal", "median", median)?);
     let sigma = finite("lognormal", "sigma", sigma)?;
     Ok((Law::Lognormal { mu, sigma }, libm::exp(mu + sigma * sigma / 2.0)))
 }
 
-/// The law of this form, and its mean.
 pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let mean = positive("gamma", "mean", mean)?;
     let shape = positive("gamma", "shape", shape)?;
@@ -113,7 +99,6 @@ pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     Ok((Law::Other(OtherLaw::Gamma(law)), mean))
 }
 
-/// The law of this form, and its mean.
 pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let scale = positive("weibull", "scale", scale)?;
     let shape = positive("weibull", "shape", shape)?;
@@ -121,7 +106,6 @@ pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     Ok((Law::Other(OtherLaw::Weibull(law)), scale * libm::tgamma(1.0 + 1.0 / shape)))
 }
 
-/// The law of this form, and its mean.
 pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), Unfit> {
     let scale = positive("pareto", "scale", scale)?;
     let shape = positive("pareto", "shape", shape)?;
@@ -151,7 +135,6 @@ fn truncated_pareto_mean(scale: f64, shape: f64, max: f64) -> f64 {
     shape / (shape - 1.0) * (scale - max * tail) / (1.0 - tail)
 }
 
-/// The law of this form, and its mean.
 pub(super) fn geometric(mean: f64) -> Result<(Law, f64), Unfit> {
     if !(mean >= 1.0 && mean.is_finite()) {
         return Err(Unfit(format!(

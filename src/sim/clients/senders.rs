@@ -29,7 +29,6 @@ const REPLACEMENT: u64 = u64::MAX - 1;
 const THINK: u64 = u64::MAX - 2;
 const WAIT: u64 = u64::MAX - 3;
 
-/// One client group's addresses.
 #[derive(Debug)]
 pub(super) struct Senders {
     client: ClientId,
@@ -61,7 +60,6 @@ pub(super) struct Recorded {
     addresses: BTreeMap<u64, u32>,
 }
 
-/// The clients of a closed loop.
 #[derive(Debug)]
 pub(super) struct Closed {
     spec: ClosedLoop,
@@ -69,7 +67,6 @@ pub(super) struct Closed {
     pub(super) opened: Vec<u32>,
 }
 
-/// What a new connection is.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct NewConnection {
     pub(in super::super) key: StreamKey,

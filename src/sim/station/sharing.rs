@@ -41,7 +41,6 @@ impl Ord for Reading {
     }
 }
 
-/// A job that has entered.
 #[derive(Clone, Copy, Debug)]
 struct Entered {
     job: Job,
@@ -82,7 +81,6 @@ impl Sharing {
         }
     }
 
-    /// How many jobs there are.
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }

@@ -56,7 +56,6 @@ impl Diurnal {
         self.peak_to_mean.0 - 1.0
     }
 
-    /// How many connections are to be expected before `end`.
     pub(super) fn expected_before(self, end: SimTime) -> f64 {
         let swing = (1.0 - libm::cos(TAU * self.phase(end))) * self.period.as_secs_f64() / TAU;
         self.mean_rate.per_second() * (end.as_secs_f64() + self.amplitude() * swing)
@@ -70,7 +69,6 @@ impl Diurnal {
     }
 }
 
-/// The running process.
 #[derive(Debug)]
 pub(super) struct DiurnalArrivals {
     diurnal: Diurnal,

@@ -16,7 +16,6 @@ use crate::random::{Stream, exponential, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::Unfit;
 
-/// The most states.
 const STATES_MAX: usize = 1000;
 /// The most changes of state from one connection to the next, on average.
 const CHANGES_MAX: f64 = 1e6;
@@ -122,18 +121,15 @@ impl TryFrom<Written> for Modulation {
 }
 
 impl Modulation {
-    /// The mean rate in connections per second.
     pub(super) fn mean_rate(&self) -> f64 {
         self.mean_rate
     }
 }
 
-/// The running process.
 #[derive(Debug)]
 pub(super) struct ModulatedArrivals {
     states: Arc<[State]>,
     state: usize,
-    /// When the state ends.
     until: SimTime,
     now: SimTime,
 }
