@@ -10,7 +10,6 @@
 
 mod distribution;
 mod exp;
-mod portable;
 #[cfg(test)]
 pub(crate) mod testing;
 mod ziggurat;

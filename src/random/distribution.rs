@@ -25,35 +25,27 @@ use crate::unfit::Unfit;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Form<V> {
+    /// Always this.
     Constant(V),
-    Uniform {
-        low: V,
-        high: V,
-    },
-    Exponential {
-        mean: V,
-    },
-    Lognormal {
-        median: V,
-        sigma: f64,
-    },
-    Gamma {
-        mean: V,
-        shape: f64,
-    },
-    Weibull {
-        scale: V,
-        shape: f64,
-    },
+    /// All values between are as likely.
+    Uniform { low: V, high: V },
+    /// Without memory.
+    Exponential { mean: V },
+    /// Its logarithm is normal, of standard deviation `sigma`.
+    Lognormal { median: V, sigma: f64 },
+    /// A sum of `shape` exponential values, if that is a whole number.
+    Gamma { mean: V, shape: f64 },
+    /// An exponential value to the power of 1 / `shape`.
+    Weibull { scale: V, shape: f64 },
+    /// The share above a value falls with its power of -`shape`.
     Pareto {
         scale: V,
         shape: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<V>,
     },
-    Geometric {
-        mean: f64,
-    },
+    /// Tries up to the first success.
+    Geometric { mean: f64 },
     /// Whoever reads an experiment file puts the text of `file` into `points`.
     Empirical {
         #[serde(skip_serializing_if = "Option::is_none")]
