@@ -7,6 +7,8 @@
 //! 1/256 of the timeout: the end of an epoch subtracts those last seen in an epoch that is dead by now. Lookups compare
 //! times to 16 ns: an entry is dead at `last + timeout`.
 
+mod epochs;
+
 use prefetch_index::prefetch_index;
 
 use super::affinity::Fields;
@@ -15,6 +17,7 @@ use super::policy::PlacementOutcome;
 use crate::ids::{BackendId, Id};
 use crate::random::fold;
 use crate::time::{SimDuration, SimTime};
+use epochs::{EPOCHS, Epochs};
 
 /// The most backends that an entry can tell apart.
 pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
@@ -43,8 +46,6 @@ const OUTCOMES: [PlacementOutcome; 1 << OUTCOME_BITS] = {
     }
     outcomes
 };
-/// Epochs that the ring of counts holds: more than an entry can live through.
-const EPOCHS: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrackingKey(u64);
@@ -243,7 +244,8 @@ impl ConnectionTable {
         let peak = self.epochs.peak;
         self.clear(now);
         self.timeout = timeout;
-        self.epochs = Epochs { peak, ..Epochs::new(timeout) };
+        self.epochs = Epochs::new(timeout);
+        self.epochs.peak = peak;
         self.epochs.end(now);
     }
 
@@ -412,103 +414,6 @@ impl Segment {
             self.slots[position] = slot;
             self.stored += 1;
         }
-    }
-}
-
-/// Counts live entries by the epoch of their last packet.
-#[derive(Clone, Debug)]
-struct Epochs {
-    /// Log2 of an epoch's nanoseconds.
-    shift: u32,
-    /// Whole epochs that an entry outlives its last one by.
-    lifetime: u64,
-    current: u64,
-    next_end: SimTime,
-    counts: Box<[u64; EPOCHS]>,
-    live: u64,
-    peak: u64,
-}
-
-impl Epochs {
-    fn new(timeout: SimDuration) -> Self {
-        let shift = (timeout.as_nanos() / 128).max(1 << TICK_BITS).ilog2();
-        let next_end = SimTime::from_nanos(1 << shift);
-        let lifetime = timeout.as_nanos().div_ceil(1 << shift);
-        Self { shift, lifetime, current: 0, next_end, counts: Box::new([0; EPOCHS]), live: 0, peak: 0 }
-    }
-
-    fn of(&self, time: SimTime) -> u64 {
-        time.as_nanos() >> self.shift
-    }
-
-    #[inline]
-    fn count(&mut self, epoch: u64) -> &mut u64 {
-        &mut self.counts[epoch as usize % EPOCHS]
-    }
-
-    #[inline]
-    fn added(&mut self) {
-        *self.count(self.current) += 1;
-        self.live += 1;
-        self.peak = self.peak.max(self.live);
-    }
-
-    /// The epoch of a moment `age` before `now`.
-    #[inline]
-    fn before(&self, age: SimDuration, now: SimTime) -> u64 {
-        (now.as_nanos() - age.as_nanos()) >> self.shift
-    }
-
-    /// Whether an entry whose last packet was `age` ago is counted no more.
-    #[inline]
-    fn is_over(&self, age: SimDuration, now: SimTime) -> bool {
-        age > self.oldest(now)
-    }
-
-    /// The longest time since its last packet of an entry that is counted.
-    #[inline]
-    fn oldest(&self, now: SimTime) -> SimDuration {
-        let first_counted = self.current.saturating_sub(self.lifetime) << self.shift;
-        SimDuration::from_nanos(now.as_nanos() - first_counted)
-    }
-
-    /// An entry whose last packet was `age` ago got a packet.
-    #[inline]
-    fn moved(&mut self, now: SimTime, age: SimDuration) {
-        let epoch = self.before(age, now);
-        if epoch == self.current {
-            return;
-        }
-        if self.is_over(age, now) {
-            return self.added();
-        }
-        *self.count(epoch) -= 1;
-        *self.count(self.current) += 1;
-    }
-
-    /// An entry whose last packet was `age` ago is gone.
-    #[inline]
-    fn removed(&mut self, now: SimTime, age: SimDuration) {
-        if !self.is_over(age, now) {
-            let epoch = self.before(age, now);
-            *self.count(epoch) -= 1;
-            self.live -= 1;
-        }
-    }
-
-    /// Ends every epoch before that of `now`; tells how many ended.
-    fn end(&mut self, now: SimTime) -> u64 {
-        let ended = self.of(now) - self.current;
-        for _ in 0..ended.min(EPOCHS as u64) {
-            self.current += 1;
-            if let Some(dead) = self.current.checked_sub(self.lifetime + 1) {
-                let count = std::mem::take(self.count(dead));
-                self.live -= count;
-            }
-        }
-        self.current = self.of(now);
-        self.next_end = SimTime::from_nanos((self.current + 1) << self.shift);
-        ended
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Thresholds {
 }
 
 /// When a backend's first probe starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Phase {
     /// At a random moment of the first interval, as probers in the field do.
     #[default]
@@ -43,17 +44,17 @@ pub enum Phase {
     At(SimDuration),
 }
 
-impl<'de> Deserialize<'de> for Phase {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.as_str() {
-            "random" => Ok(Self::Random),
-            _ => text.parse().map(Self::At).map_err(|_| {
-                serde::de::Error::custom(format!(
-                    "{text:?} is no phase; write \"random\" or the time of the first probe, such as \"0s\""
-                ))
-            }),
+impl TryFrom<String> for Phase {
+    type Error = Unfit;
+    fn try_from(text: String) -> Result<Self, Unfit> {
+        if text == "random" {
+            return Ok(Self::Random);
         }
+        text.parse().map(Self::At).map_err(|_| {
+            Unfit(format!(
+                "{text:?} is no phase; write \"random\" or the time of the first probe, such as \"0s\""
+            ))
+        })
     }
 }
 

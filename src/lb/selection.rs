@@ -8,8 +8,8 @@ use super::roster::{Moves, Roster};
 use super::sets::SetSpec;
 use crate::ids::{BackendId, Id, IdVec, SetId};
 use crate::random::hash_bytes;
+use maglev::Maglev;
 pub use maglev::TableSize;
-use maglev::{Maglev, MaglevMember};
 use rendezvous::Rendezvous;
 use sequence::Sequence;
 
@@ -134,16 +134,9 @@ fn make_table(
     weight: impl Fn(BackendId) -> f64,
 ) -> Maglev {
     let weighted = members.iter().any(|id| weight(*id) > 0.0);
-    let candidates: Vec<MaglevMember<'_>> = members
-        .iter()
-        .map(|id| MaglevMember {
-            id: *id,
-            name: roster.name(*id),
-            weight: if weighted { weight(*id) } else { 1.0 },
-        })
-        .filter(|candidate| candidate.weight > 0.0)
-        .collect();
-    Maglev::new(size, &candidates)
+    let candidates =
+        members.iter().map(|id| (*id, roster.name(*id), if weighted { weight(*id) } else { 1.0 }));
+    Maglev::new(size, candidates.filter(|(.., weight)| *weight > 0.0).collect())
 }
 
 impl Seats {

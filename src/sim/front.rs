@@ -55,7 +55,7 @@ impl Front {
     #[inline(always)]
     pub(super) fn route(&mut self, now: SimTime, flow: &Current<'_>, kind: PacketKind) -> Verdict {
         if let Some(backend) = self.own_backend(flow) {
-            return Verdict::Tracked { backend, outcome: PlacementOutcome::OwnBackend };
+            return Verdict::Tracked(backend, PlacementOutcome::OwnBackend);
         }
         self.balancer.route(now, &self.clients.packet(flow, kind))
     }

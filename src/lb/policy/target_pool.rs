@@ -36,13 +36,8 @@ enum EligibleInstances {
 
 impl EligibleInstances {
     fn name(self) -> &'static str {
-        match self {
-            Self::HealthyTarget => "healthy_target",
-            Self::HealthyBackup => "healthy_backup",
-            Self::UnhealthyTarget => "unhealthy_target",
-            Self::UnhealthyBackup => "unhealthy_backup",
-            Self::None => "none",
-        }
+        // In the order of the variants.
+        ["healthy_target", "healthy_backup", "unhealthy_target", "unhealthy_backup", "none"][self as usize]
     }
 
     fn set(self) -> Option<(SetId, Role, PlacementOutcome)> {

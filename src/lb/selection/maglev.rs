@@ -68,15 +68,6 @@ impl Walk {
     }
 }
 
-/// A member of the set that a table is made for.
-#[derive(Clone, Debug)]
-pub(super) struct MaglevMember<'a> {
-    pub(super) id: BackendId,
-    pub(super) name: &'a str,
-    /// Above zero.
-    pub(super) weight: f64,
-}
-
 /// A filled table; empty without candidates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maglev {
@@ -84,14 +75,12 @@ pub(super) struct Maglev {
 }
 
 impl Maglev {
-    /// The table of `candidates`. It does not depend on their order.
-    pub(super) fn new(size: TableSize, candidates: &[MaglevMember<'_>]) -> Self {
-        let mut order: Vec<&MaglevMember<'_>> = candidates.iter().collect();
-        order.sort_by_key(|candidate| candidate.name);
+    /// The table of `candidates`, each with its name and its weight, which is above zero. It does not depend on their order.
+    pub(super) fn new(size: TableSize, mut candidates: Vec<(BackendId, &str, f64)>) -> Self {
+        candidates.sort_by_key(|(_, name, _)| *name);
         let walks: Vec<(Walk, f64)> =
-            order.iter().map(|candidate| (Walk::of(candidate.name, size), candidate.weight)).collect();
-        let ids: Vec<BackendId> = order.iter().map(|candidate| candidate.id).collect();
-        Self { entries: fill(size, &walks).into_iter().map(|position| ids[position]).collect() }
+            candidates.iter().map(|(_, name, weight)| (Walk::of(name, size), *weight)).collect();
+        Self { entries: fill(size, &walks).into_iter().map(|position| candidates[position].0).collect() }
     }
 
     /// The backend of `key`; `None` if there are no candidates.
@@ -165,11 +154,9 @@ mod tests {
     fn table(first: usize, indices: impl IntoIterator<Item = usize>, size: u32) -> Maglev {
         let names: Vec<(usize, String)> =
             indices.into_iter().map(|index| (index, format!("vm-{}", first + index))).collect();
-        let candidates: Vec<MaglevMember<'_>> = names
-            .iter()
-            .map(|(index, name)| MaglevMember { id: BackendId::from_index(*index), name, weight: 1.0 })
-            .collect();
-        Maglev::new(TableSize::try_from(size).unwrap(), &candidates)
+        let candidates =
+            names.iter().map(|(index, name)| (BackendId::from_index(*index), name.as_str(), 1.0));
+        Maglev::new(TableSize::try_from(size).unwrap(), candidates.collect())
     }
 
     /// Of all entries: those that change when `gone` backends of `count` go, and those of survivors that change.
@@ -243,14 +230,8 @@ mod tests {
     fn weights_set_the_shares() {
         let names = ["light", "heavy", "heaviest"];
         let weights = [1.0, 2.0, 5.0];
-        let candidates: Vec<MaglevMember<'_>> = (0..3)
-            .map(|index| MaglevMember {
-                id: BackendId::from_index(index),
-                name: names[index],
-                weight: weights[index],
-            })
-            .collect();
-        let maglev = Maglev::new(TableSize::default(), &candidates);
+        let candidates = (0..3).map(|index| (BackendId::from_index(index), names[index], weights[index]));
+        let maglev = Maglev::new(TableSize::default(), candidates.collect());
         let mut counts = [0_u32; 3];
         (0..80_000).for_each(|key| counts[maglev.pick(mix(key)).unwrap().index()] += 1);
         for (count, weight) in counts.into_iter().zip(weights) {
@@ -271,6 +252,6 @@ mod tests {
             TableSize::try_from(65_536).unwrap_err().to_string(),
             "65536 is not prime; write a prime, such as 65537"
         );
-        assert_eq!(Maglev::new(TableSize::default(), &[]).pick(1), None);
+        assert_eq!(Maglev::new(TableSize::default(), Vec::new()).pick(1), None);
     }
 }
