@@ -226,17 +226,13 @@ fn parse_part<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str), Unfit> {
     let after = after.trim_start();
     let unit_end = after.find(|c: char| !c.is_alphabetic()).unwrap_or(after.len());
     let (unit, tail) = after.split_at(unit_end);
-    if number.is_empty() {
+    if number.is_empty() || (unit.is_empty() && !tail.is_empty()) {
         return Err(unfit(text, NOT_A_DURATION));
     }
     if unit.is_empty() {
-        return Err(if tail.is_empty() {
-            Unfit(format!(
-                "{text:?} has no unit; write for example \"{text}s\" (units: ns, us, ms, s, m, h, d)"
-            ))
-        } else {
-            unfit(text, NOT_A_DURATION)
-        });
+        return Err(Unfit(format!(
+            "{text:?} has no unit; write for example \"{text}s\" (units: ns, us, ms, s, m, h, d)"
+        )));
     }
     let Some((_, per_unit)) = UNITS.iter().find(|(name, _)| *name == unit) else {
         return Err(Unfit(format!(

@@ -69,7 +69,7 @@ impl Autoscaler {
         let (ordered, removed) = self.evaluate(calendar.now(), &mut machines.stations);
         let serves = calendar.now() + self.policy.boot_time;
         for backend in ordered {
-            calendar.plan(serves, Event::Backend { backend, step: BackendStep::Boots });
+            calendar.plan_step(serves, backend, BackendStep::Boots);
         }
         self.plan(number, calendar);
         removed.into_iter().map(Change::Remove).collect()

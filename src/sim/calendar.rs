@@ -1,7 +1,8 @@
 //! What time it is, and what is to come.
 
-use super::event::Event;
+use super::event::{BackendStep, Event};
 use super::queue::EventQueue;
+use crate::ids::BackendId;
 use crate::time::SimTime;
 
 /// How many events ahead the connection of an event is fetched.
@@ -36,6 +37,11 @@ impl Calendar {
     #[inline]
     pub(super) fn plan(&mut self, time: SimTime, event: Event) {
         self.queue.push(time, event);
+    }
+
+    /// `step` of `backend` is to come at `time`.
+    pub(super) fn plan_step(&mut self, time: SimTime, backend: BackendId, step: BackendStep) {
+        self.plan(time, Event::Backend { backend, step });
     }
 
     /// The next event, if it is not later than `limit`: its time is now.

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use super::flow::{Current, Draw, Flow, FlowState, Flows, Mark, Marks};
-use super::run_error::RunError;
+use super::run_error::RunResult;
 use super::scenario::{ClientGroup, Timing};
 use crate::ids::{ClientId, Id, IdVec};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
@@ -122,14 +122,14 @@ impl Clients {
     ///
     /// # Errors
     /// If a trace can't be read.
-    pub(super) fn begin(&mut self, none: &Flows<'_>) -> Result<(), Box<RunError>> {
+    pub(super) fn begin(&mut self, none: &Flows<'_>) -> RunResult<()> {
         for client in self.groups.ids() {
             let population = self.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
             for number in 0..population as u32 {
                 let first = SimTime::ZERO + self.groups[client].think(number);
                 self.plan(first, client, Turn::Client(number));
             }
-            if let Some(first) = self.next_arrival(client, none)? {
+            if let Some(first) = self.groups[client].draw_coming(self.end, none)? {
                 self.plan(first, client, Turn::Arrival);
             }
         }
@@ -156,10 +156,7 @@ impl Clients {
     /// # Errors
     /// If a group is out of ports, or a trace can't be read on.
     #[inline]
-    pub(super) fn take_next(
-        &mut self,
-        flows: &Flows<'_>,
-    ) -> Result<Option<(ClientId, NewConnection)>, Box<RunError>> {
+    pub(super) fn take_next(&mut self, flows: &Flows<'_>) -> RunResult<Option<(ClientId, NewConnection)>> {
         let Some(Reverse((_, opener))) = self.upcoming.peek().copied() else { return Ok(None) };
         let client = opener.client();
         let senders = &mut self.groups[client];
@@ -169,7 +166,7 @@ impl Clients {
                 senders.come += 1;
                 let next = match senders.coming.get(senders.come) {
                     Some((at, _)) => Some(*at),
-                    None => self.next_arrival(client, flows)?,
+                    None => senders.draw_coming(self.end, flows)?,
                 };
                 let mut first = self.upcoming.peek_mut().expect("it was looked at");
                 match next {
@@ -308,7 +305,7 @@ impl Clients {
         now: SimTime,
         flows: &Flows<'_>,
         flow: &Flow,
-    ) -> Result<Option<NewConnection>, Box<RunError>> {
+    ) -> RunResult<Option<NewConnection>> {
         let senders = &mut self.groups[flow.client];
         let Some((again, wait)) = senders.retry(flow) else { return Ok(None) };
         if wait.is_zero() {
@@ -327,15 +324,6 @@ impl Clients {
     fn plan_later(&mut self, at: SimTime, client: ClientId, connection: NewConnection) {
         let slot = self.groups[client].waiting.put(connection);
         self.plan(at, client, Turn::Waiting(slot));
-    }
-
-    /// Draws the next arrivals of a group; tells when the first of them is, if it is before the end.
-    fn next_arrival(
-        &mut self,
-        client: ClientId,
-        flows: &Flows<'_>,
-    ) -> Result<Option<SimTime>, Box<RunError>> {
-        self.groups[client].draw_coming(self.end, flows)
     }
 
     /// Connections begin before the end, or not at all.

@@ -42,15 +42,6 @@ pub(super) enum Sent {
     Astray,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forwarded {
-    /// It goes to the backend that accepted the connection.
-    ToItsBackend(BackendId),
-    /// It goes to another, and the connection is lost.
-    Elsewhere,
-    Dropped,
-}
-
 impl Front {
     pub(super) fn start(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         match flow.group.protocol {
@@ -96,43 +87,38 @@ impl Front {
         flow.sent = calendar.now();
         flow.requests_sent += 1;
         flow.resends = 0;
-        match self.route_request(flow, calendar) {
-            Forwarded::ToItsBackend(backend) => {
-                let bytes = match self.clients.recorded(flow) {
-                    Some(row) => row.request_bytes,
-                    None => flow.draw(Draw::RequestBytes, &flow.group.connection.request_bytes).0,
-                };
-                self.recorder.requested(flow, backend, bytes);
-                self.request_travels(flow, backend, calendar)
-            }
-            Forwarded::Elsewhere => Sent::Astray,
-            Forwarded::Dropped => Sent::Nothing,
-        }
+        let backend = match self.route_request(flow, calendar) {
+            Ok(backend) => backend,
+            Err(sent) => return sent,
+        };
+        let bytes = match self.clients.recorded(flow) {
+            Some(row) => row.request_bytes,
+            None => flow.draw(Draw::RequestBytes, &flow.group.connection.request_bytes).0,
+        };
+        self.recorder.requested(flow, backend, bytes);
+        self.request_travels(flow, backend, calendar)
     }
 
     /// The client sends a request once more that was lost.
     pub(super) fn resend_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         match self.route_request(flow, calendar) {
-            Forwarded::ToItsBackend(backend) => self.request_travels(flow, backend, calendar),
-            Forwarded::Elsewhere => Sent::Astray,
-            Forwarded::Dropped => Sent::Nothing,
+            Ok(backend) => self.request_travels(flow, backend, calendar),
+            Err(sent) => sent,
         }
     }
 
-    /// Routes a request, and draws its round trip if it goes to the connection's backend.
+    /// Routes a request: gives the connection's backend, with its round trip drawn, or else what became of it.
     #[inline(always)]
-    fn route_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Forwarded {
+    fn route_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Result<BackendId, Sent> {
         let now = calendar.now();
         let forwarded = match flow.group.protocol {
             Protocol::Tcp => self.forward(now, flow),
             _ => self.send_datagram(now, flow),
         };
         match forwarded {
-            Forwarded::ToItsBackend(backend) => {
-                self.draw_trip(flow, backend, Draw::RequestTrip);
-            }
-            Forwarded::Elsewhere => {}
-            Forwarded::Dropped => flow.await_request_timeout(calendar),
+            Ok(backend) => _ = self.draw_trip(flow, backend, Draw::RequestTrip),
+            Err(Sent::Nothing) => flow.await_request_timeout(calendar),
+            Err(_) => {}
         }
         forwarded
     }
@@ -169,7 +155,7 @@ impl Front {
 
     /// Sends a request as a datagram, perhaps in fragments. It goes wherever the load balancer sends it; if its parts
     /// part, it is lost.
-    fn send_datagram(&mut self, now: SimTime, flow: &mut Current<'_>) -> Forwarded {
+    fn send_datagram(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
         let fragmented = flow.group.fragmented.value() > flow.unit(Draw::Fragmented);
         let kinds: &[PacketKind] = if fragmented && flow.group.protocol == Protocol::Udp {
             &[PacketKind::FirstFragment, PacketKind::LaterFragment]
@@ -191,19 +177,19 @@ impl Front {
                 self.activate(now, flow, backend);
             }
         }
-        reached.filter(|_| whole).map_or(Forwarded::Dropped, Forwarded::ToItsBackend)
+        reached.filter(|_| whole).ok_or(Sent::Nothing)
     }
 
     #[inline(always)]
-    fn forward(&mut self, now: SimTime, flow: &mut Current<'_>) -> Forwarded {
+    fn forward(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
         match self.route(now, flow, PacketKind::Data).selected() {
-            Some((backend, _)) if flow.backend == Some(backend) => Forwarded::ToItsBackend(backend),
+            Some((backend, _)) if flow.backend == Some(backend) => Ok(backend),
             Some(elsewhere) => {
                 self.divert(now, flow);
                 self.goes_astray(flow, elsewhere);
-                Forwarded::Elsewhere
+                Err(Sent::Astray)
             }
-            None => Forwarded::Dropped,
+            None => Err(Sent::Nothing),
         }
     }
 
@@ -242,7 +228,7 @@ impl Front {
         }
         flow.state = FlowState::Thinking;
         // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
-        if flow.group.protocol == Protocol::Tcp && self.forward(now, flow) == Forwarded::Elsewhere {
+        if flow.group.protocol == Protocol::Tcp && self.forward(now, flow) == Err(Sent::Astray) {
             return Sent::Astray;
         }
         flow.schedule(until, FlowStep::RequestDue, calendar);

@@ -117,12 +117,8 @@ impl Faults {
                 }
                 let mut went_down = targets.candidates.clone();
                 went_down.retain(|backend| {
-                    let machine = &mut machines.machines[*backend];
-                    if hit.binary_search(backend).is_err() {
-                        machine.pass_fault(now);
-                        return false;
-                    }
-                    machine.fault(now, *fault, begins)
+                    let struck = hit.binary_search(backend).is_ok();
+                    machines.machines[*backend].fault(now, struck.then_some(*fault), begins)
                 });
                 went_down
             }

@@ -4,7 +4,7 @@
 //! one meets the state that stands, and needs no event of its own. Only that an autoscaler puts a new machine in its place
 //! is not known: its removed predecessor serves on until then, and what is in service then finds its life over at its end.
 
-use super::scenario::{BackendFault, FailureMode, Failures, SlowStart};
+use super::scenario::{BackendFault, FailureMode, Failures, Server, SlowStart};
 use crate::ids::FlowId;
 use crate::random::{Stream, StreamKey};
 use crate::time::{SimDuration, SimTime};
@@ -60,14 +60,9 @@ struct Renewal {
 }
 
 impl Machine {
-    pub(super) fn new(
-        failures: Option<Failures>,
-        slow_start: Option<SlowStart>,
-        stream: Stream,
-        mut fault_edges: Vec<SimTime>,
-    ) -> Self {
+    pub(super) fn new(server: &Server, stream: Stream, mut fault_edges: Vec<SimTime>) -> Self {
         fault_edges.sort_by(|a, b| b.cmp(a));
-        let renewal = failures.map(|failures| {
+        let renewal = server.failures.clone().map(|failures| {
             let mut renewal = Renewal { failures, stream, up: true, next: SimTime::ZERO };
             renewal.draw_next(SimTime::ZERO);
             renewal
@@ -79,7 +74,7 @@ impl Machine {
                 next_change: SimTime::NEVER,
                 slowness: 1.0,
                 returned: None,
-                slow_start,
+                slow_start: server.slow_start,
             },
             causes: [0; 4],
             slowed: Vec::new(),
@@ -161,12 +156,14 @@ impl Machine {
         went_down
     }
 
-    /// Meets the beginning or the end of a fault; tells whether clients find it down now and did not before.
-    pub(super) fn fault(&mut self, now: SimTime, fault: BackendFault, begins: bool) -> bool {
+    /// Meets the beginning or the end of a fault, if it is struck and not only others; tells whether clients find it down now
+    /// and did not before.
+    pub(super) fn fault(&mut self, now: SimTime, fault: Option<BackendFault>, begins: bool) -> bool {
         let _edge = self.fault_edges.pop();
         let went_down = match fault {
-            BackendFault::Fails(mode) => self.strike(now, mode, begins),
-            BackendFault::Slow(factor) => {
+            None => false,
+            Some(BackendFault::Fails(mode)) => self.strike(now, mode, begins),
+            Some(BackendFault::Slow(factor)) => {
                 if begins {
                     self.slowed.push(factor.value());
                 } else {
@@ -192,12 +189,6 @@ impl Machine {
             renewal.draw_next(now);
         }
         self.present.state = self.state_by_causes(FailureMode::ServingOnly);
-        self.look_ahead(now);
-    }
-
-    /// A fault that could have struck it begins or ends for others.
-    pub(super) fn pass_fault(&mut self, now: SimTime) {
-        let _edge = self.fault_edges.pop();
         self.look_ahead(now);
     }
 

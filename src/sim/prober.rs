@@ -3,7 +3,9 @@
 use rand::Rng;
 
 use super::machine::MachineState;
+use super::scenario::{BackendSpec, Scenario};
 use super::station::ProbeId;
+use crate::ids::{Id, PlaceId};
 use crate::lb::health::{HealthChecking, JointHealth, Phase};
 use crate::random::{Distribution, Purpose, RunSeed, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
@@ -40,15 +42,11 @@ struct Prober {
 }
 
 impl ProberSet {
-    /// The probers of the backend called `backend`. Results count only once [`check`](Self::check) is called.
-    pub(super) fn new(
-        check: HealthChecking,
-        round_trips: Distribution<SimDuration>,
-        seed: RunSeed,
-        backend: &str,
-    ) -> Self {
-        let phases = seed.stream(Purpose::ProbePhase, backend);
-        let trips = seed.stream(Purpose::ProbeTrips, backend);
+    /// The probers of the backend that `spec` describes. Results count only once [`check`](Self::check) is called.
+    pub(super) fn new(scenario: &Scenario, spec: &BackendSpec, seed: RunSeed) -> Self {
+        let check = scenario.health_check;
+        let phases = seed.stream(Purpose::ProbePhase, &spec.name);
+        let trips = seed.stream(Purpose::ProbeTrips, &spec.name);
         let count = u64::from(check.probers.count.get());
         // The first prober's draws are those that it has alone.
         let of = |key: StreamKey, number| if number == 0 { key } else { key.child(number) };
@@ -64,7 +62,7 @@ impl ProberSet {
         Self {
             check,
             health: JointHealth::new(check.probers, check.initially_healthy),
-            round_trips,
+            round_trips: scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone].clone(),
             probers: (0..count).map(prober).collect(),
             checking: false,
             probing: false,

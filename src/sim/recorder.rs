@@ -260,19 +260,6 @@ impl Recorder {
         self.backends.iter_mut().for_each(|record| record.load.peak_active = record.load.active);
     }
 
-    /// The workers of `backend` were busy so much of the sample of `length` that ends.
-    fn worked(&mut self, backend: BackendId, utilization: f64, length: f64) {
-        let record = &mut self.backends[backend];
-        *record.busy_nanos.get_or_insert(0.0) += utilization * length;
-        let peak = &mut record.known.peak_utilization;
-        *peak = Some(peak.unwrap_or(0.0).max(utilization));
-        if record.held_healthy.is_some() {
-            let (sum, count) = &mut self.busy[self.backend_zones[backend]];
-            *sum += utilization;
-            *count += 1;
-        }
-    }
-
     pub(super) fn window_ends(&mut self, now: SimTime, stations: &IdVec<BackendId, Station<'_>>) {
         for (record, station) in self.backends.iter_mut().zip(stations) {
             record.known.mean_queue_length = station.mean_queue_length(now, self.timing.duration);
@@ -288,8 +275,15 @@ impl Recorder {
     ) {
         let length = now.since(self.sample_start).as_nanos() as f64;
         for (backend, station) in stations.pairs_mut() {
-            if let Some(utilization) = station.take_utilization(now, length) {
-                self.worked(backend, utilization, length);
+            let Some(utilization) = station.take_utilization(now, length) else { continue };
+            let record = &mut self.backends[backend];
+            *record.busy_nanos.get_or_insert(0.0) += utilization * length;
+            let peak = &mut record.known.peak_utilization;
+            *peak = Some(peak.unwrap_or(0.0).max(utilization));
+            if record.held_healthy.is_some() {
+                let (sum, count) = &mut self.busy[self.backend_zones[backend]];
+                *sum += utilization;
+                *count += 1;
             }
         }
         let row = &mut self.outcome.timeline.traffic[self.samples_done];

@@ -3,12 +3,11 @@
 
 use super::calendar::Calendar;
 use super::connection::Sent;
-use super::event::{BackendStep, Event, FlowStep};
+use super::event::{BackendStep, FlowStep};
 use super::flow::{Current, Draw, FlowState, Flows};
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::outcome::FailureCause;
-use super::probing::Probing;
 use super::station::{Admission, Job};
 use crate::ids::BackendId;
 use crate::lb::packet::Protocol;
@@ -137,15 +136,10 @@ impl Machines<'_> {
     }
 
     /// A worker is done, and takes the next job.
-    pub(super) fn serve_next(
-        &mut self,
-        backend: BackendId,
-        flows: &mut Flows<'_>,
-        probing: &mut Probing<'_>,
-        calendar: &mut Calendar,
-    ) {
+    pub(super) fn serve_next(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         let now = calendar.now();
-        let next = self.stations[backend].take_next(now, |job| match job {
+        let Self { stations, probers, .. } = self;
+        let next = stations[backend].take_next(now, |job| match job {
             Job::Request(id) => {
                 let is_wanted = flows[id].state == FlowState::Requesting;
                 if !is_wanted {
@@ -155,22 +149,16 @@ impl Machines<'_> {
                 }
                 is_wanted
             }
-            Job::Probe(probe) => probing.probers[backend].awaits(probe),
+            Job::Probe(probe) => probers[backend].awaits(probe),
         });
         match next {
             Some(Job::Request(id)) => self.serve(now, &mut flows.named(id), backend, calendar),
-            Some(Job::Probe(probe)) => probing.serve_probe(backend, probe, self, calendar),
+            Some(Job::Probe(probe)) => self.serve_probe(backend, probe, calendar),
             None => {}
         }
     }
 
-    pub(super) fn shared_ends(
-        &mut self,
-        backend: BackendId,
-        flows: &mut Flows<'_>,
-        probing: &Probing<'_>,
-        calendar: &mut Calendar,
-    ) {
+    pub(super) fn shared_ends(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         let (done, next) = self.stations[backend].take_shared(calendar.now());
         for job in done {
             match job {
@@ -181,11 +169,11 @@ impl Machines<'_> {
                     }
                     flows.release(id);
                 }
-                Job::Probe(probe) => probing.probe_answered(backend, probe, calendar),
+                Job::Probe(probe) => self.probe_answered(backend, probe, calendar),
             }
         }
         if let Some(end) = next {
-            calendar.plan(end, Event::Backend { backend, step: BackendStep::SharedEnds });
+            calendar.plan_step(end, backend, BackendStep::SharedEnds);
         }
     }
 

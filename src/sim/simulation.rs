@@ -11,8 +11,7 @@ use super::front::Front;
 use super::machines::Machines;
 use super::operate::change;
 use super::outcome::Outcome;
-use super::probing::{ProberId, Probing};
-use super::run_error::RunError;
+use super::run_error::{RunError, RunResult};
 use super::scenario::Scenario;
 use super::service::deliver;
 use crate::ids::{BackendId, ClientId, FlowId};
@@ -34,7 +33,6 @@ pub struct Simulation<'a> {
     front: Front,
     flows: Flows<'a>,
     machines: Machines<'a>,
-    probing: Probing<'a>,
     faults: Faults,
     autoscalers: Vec<Autoscaler>,
 }
@@ -49,7 +47,6 @@ impl<'a> Simulation<'a> {
             front: Front::new(scenario, seed),
             flows: Flows::new(&scenario.clients),
             machines: Machines::new(scenario, seed, faults.edges()),
-            probing: Probing::new(scenario, seed),
             faults,
             autoscalers: scenario.groups.ids().filter_map(|group| Autoscaler::of(scenario, group)).collect(),
         };
@@ -59,7 +56,7 @@ impl<'a> Simulation<'a> {
 
     /// Puts everything that is known from the beginning on the event list.
     fn plan(&mut self) {
-        let Self { scenario, calendar, front, machines, probing, .. } = self;
+        let Self { scenario, calendar, front, machines, .. } = self;
         calendar.plan(scenario.timing.window_start(), Event::WindowStarts);
         self.faults.plan(calendar);
         for (number, operation) in (0..).zip(&scenario.operations) {
@@ -71,7 +68,7 @@ impl<'a> Simulation<'a> {
         for (backend, spec) in scenario.backends.pairs() {
             machines.plan_renewal(backend, calendar);
             if spec.configured {
-                probing.hold(backend, calendar, &mut front.recorder);
+                machines.hold(backend, calendar, &mut front.recorder);
             }
         }
     }
@@ -96,7 +93,7 @@ impl<'a> Simulation<'a> {
         Ok(self.front.recorder.finish(self.calendar.now(), self.calendar.count()))
     }
 
-    fn run_to_end(&mut self, watch: &dyn Fn(SimTime)) -> Result<(), Box<RunError>> {
+    fn run_to_end(&mut self, watch: &dyn Fn(SimTime)) -> RunResult<()> {
         self.front.clients.begin(&self.flows)?;
         let end = self.scenario.timing.window_end();
         // Whether more is in memory than fits into a processor's cache, so that looking ahead pays.
@@ -153,8 +150,8 @@ impl<'a> Simulation<'a> {
         machines.receive(sent, &mut flow, calendar);
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), Box<RunError>> {
-        let Self { scenario, calendar, front, flows, machines, probing, .. } = self;
+    fn handle(&mut self, event: Event) -> RunResult<()> {
+        let Self { scenario, calendar, front, flows, machines, .. } = self;
         let now = calendar.now();
         match event {
             Event::Flow { flow, step } => return self.step(flow, step),
@@ -166,10 +163,10 @@ impl<'a> Simulation<'a> {
             }
             Event::Autoscale { number } => {
                 let removed = self.autoscalers[number as usize].scale(number, machines, calendar);
-                change(&removed, front, probing, calendar);
+                change(&removed, front, machines, calendar);
             }
             Event::Operation { number } => {
-                change(&scenario.operations[number as usize].changes, front, probing, calendar);
+                change(&scenario.operations[number as usize].changes, front, machines, calendar);
             }
             Event::WindowStarts => {
                 front.recorder.window_starts(now);
@@ -191,46 +188,35 @@ impl<'a> Simulation<'a> {
     }
 
     fn step_of_backend(&mut self, backend: BackendId, step: BackendStep) {
-        let Self { calendar, front, flows, machines, probing, .. } = self;
-        let id = |prober| ProberId { backend, prober };
+        let Self { calendar, front, flows, machines, .. } = self;
         match step {
-            BackendStep::Renewal => {
-                if machines.renew(backend, calendar) {
-                    machines.went_down(backend, flows, calendar);
-                }
-            }
+            BackendStep::Renewal => machines.renew(backend, flows, calendar),
             BackendStep::Boots => {
                 self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(calendar.now(), backend));
                 machines.replace(backend, flows, calendar);
-                change(&[Change::Add(backend)], front, probing, calendar);
+                change(&[Change::Add(backend)], front, machines, calendar);
             }
-            BackendStep::SharedEnds => machines.shared_ends(backend, flows, probing, calendar),
-            BackendStep::ProbeStarts { prober } => {
-                probing.probe_starts(id(prober), front, machines, calendar);
-            }
-            BackendStep::ProbeArrives { prober } => probing.probe_arrives(id(prober), machines, calendar),
-            BackendStep::ProbeServed { prober } => {
-                if probing.probe_served(id(prober), machines, calendar) {
-                    machines.serve_next(backend, flows, probing, calendar);
-                }
-            }
+            BackendStep::SharedEnds => machines.shared_ends(backend, flows, calendar),
+            BackendStep::ProbeStarts { prober } => machines.probe_starts(backend, prober, front, calendar),
+            BackendStep::ProbeArrives { prober } => machines.probe_arrives(backend, prober, calendar),
+            BackendStep::ProbeServed { prober } => machines.probe_served(backend, prober, flows, calendar),
             BackendStep::ProbeTimesOut { prober } => {
-                if probing.probers[backend].is_awaiting(prober) {
-                    probing.probe_ends(id(prober), false, front, calendar);
+                if machines.probers[backend].is_awaiting(prober) {
+                    machines.probe_ends(backend, (prober, false), front, calendar);
                 }
             }
             BackendStep::ProbeEnds { prober, success } => {
-                probing.probe_ends(id(prober), success, front, calendar);
+                machines.probe_ends(backend, (prober, success), front, calendar);
             }
             BackendStep::HealthApplies { healthy } => {
-                probing.health_applies(calendar.now(), backend, healthy, front);
+                machines.health_applies(calendar.now(), backend, healthy, front);
             }
         }
     }
 
     #[inline]
-    fn step(&mut self, id: FlowId, step: FlowStep) -> Result<(), Box<RunError>> {
-        let Self { calendar, front, flows, machines, probing, .. } = self;
+    fn step(&mut self, id: FlowId, step: FlowStep) -> RunResult<()> {
+        let Self { calendar, front, flows, machines, .. } = self;
         let flow = &mut flows.named(id);
         let sent = match (step, flow.state) {
             (FlowStep::SynTimer, FlowState::Connecting) => front.send_syn(flow, calendar),
@@ -256,7 +242,7 @@ impl<'a> Simulation<'a> {
             }
             (FlowStep::ServiceEnds, _) => {
                 if let Some(backend) = machines.service_ends(flow, calendar) {
-                    machines.serve_next(backend, flows, probing, calendar);
+                    machines.serve_next(backend, flows, calendar);
                 }
                 flows.release(id);
                 return Ok(());
@@ -281,7 +267,7 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// If it is out of ports.
-    fn try_again(&mut self, id: FlowId) -> Result<(), Box<RunError>> {
+    fn try_again(&mut self, id: FlowId) -> RunResult<()> {
         let flow = &self.flows[id];
         let client = flow.client;
         if let Some(again) = self.front.clients.retry(self.calendar.now(), &self.flows, flow)? {

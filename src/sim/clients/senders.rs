@@ -10,7 +10,7 @@ use super::slots::Slots;
 use crate::ids::ClientId;
 use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
 use crate::sim::flow::{Flow, Flows, Mark};
-use crate::sim::run_error::RunError;
+use crate::sim::run_error::{RunError, RunResult};
 use crate::sim::scenario::ClientGroup;
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
@@ -124,11 +124,7 @@ impl Senders {
 
     /// Draws what names the next arrival, of which `row` was recorded.
     #[inline]
-    fn name_next(
-        &mut self,
-        row: Option<TraceRow>,
-        flows: &Flows<'_>,
-    ) -> Result<NewConnection, Box<RunError>> {
+    fn name_next(&mut self, row: Option<TraceRow>, flows: &Flows<'_>) -> RunResult<NewConnection> {
         let key = self.connections.child(self.opened);
         self.opened += 1;
         let count = self.address_count();
@@ -147,7 +143,7 @@ impl Senders {
     }
 
     /// The next connection of client `number` of a closed loop. Each client has one address.
-    pub(super) fn turn(&mut self, number: u32, flows: &Flows<'_>) -> Result<NewConnection, Box<RunError>> {
+    pub(super) fn turn(&mut self, number: u32, flows: &Flows<'_>) -> RunResult<NewConnection> {
         let key = self.turn_key(number);
         self.closed().opened[number as usize] += 1;
         let address = self.address(number);
@@ -172,11 +168,7 @@ impl Senders {
     }
 
     /// Draws the next arrivals; tells when the first of them is, if it is before `end`.
-    pub(super) fn draw_coming(
-        &mut self,
-        end: SimTime,
-        flows: &Flows<'_>,
-    ) -> Result<Option<SimTime>, Box<RunError>> {
+    pub(super) fn draw_coming(&mut self, end: SimTime, flows: &Flows<'_>) -> RunResult<Option<SimTime>> {
         // The last one is only about to be opened: its port is in use, though no open connection says so yet.
         self.coming.drain(..self.come.saturating_sub(1));
         let last = self.coming.len();
@@ -228,7 +220,7 @@ impl Senders {
     }
 
     #[inline]
-    fn port(&mut self, address: u32, flows: &Flows<'_>) -> Result<u16, Box<RunError>> {
+    fn port(&mut self, address: u32, flows: &Flows<'_>) -> RunResult<u16> {
         match self.ports.take_fresh(address) {
             Some(port) => Ok(port),
             None => self.used_port(address, flows),
@@ -236,7 +228,7 @@ impl Senders {
     }
 
     #[cold]
-    fn used_port(&mut self, address: u32, flows: &Flows<'_>) -> Result<u16, Box<RunError>> {
+    fn used_port(&mut self, address: u32, flows: &Flows<'_>) -> RunResult<u16> {
         if self.ports.must_know(address) {
             let open = flows.ports_in_use(self.client, EPHEMERAL_PORTS);
             let open = open.map(|(number, port)| (self.address(number), port));
@@ -251,7 +243,7 @@ impl Senders {
         &mut self,
         connection: NewConnection,
         flows: &Flows<'_>,
-    ) -> Result<NewConnection, Box<RunError>> {
+    ) -> RunResult<NewConnection> {
         if self.later_ports.must_know(connection.address) {
             let open = flows.ports_in_use(self.client, LATER_PORTS);
             let in_use = open.map(|(number, port)| (self.address(number), port)).collect();
