@@ -1,4 +1,6 @@
 //! How values are drawn. The function of each form gives its law, and the mean.
+//!
+//! Mathematics is `libm`'s: the last bit of the platform's library differs between processors and C libraries.
 
 use rand::Rng;
 
