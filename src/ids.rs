@@ -125,9 +125,7 @@ impl<I: Id, T> IdVec<I, T> {
     pub fn pairs(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(index, item)| (I::from_index(index), item))
     }
-}
 
-impl<I: Id, T> IdVec<I, T> {
     /// Every id with its item to change, in order.
     pub fn pairs_mut(&mut self) -> impl DoubleEndedIterator<Item = (I, &mut T)> + ExactSizeIterator {
         self.items.iter_mut().enumerate().map(|(index, item)| (I::from_index(index), item))

@@ -76,20 +76,10 @@ impl Default for Settings {
 /// Where a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// To the backend of its tracking entry.
-    Tracked {
-        /// The backend.
-        backend: BackendId,
-        /// The outcome of the decision that placed the entry there.
-        outcome: PlacementOutcome,
-    },
-    /// To a backend that was selected for it just now.
-    Selected {
-        /// The backend.
-        backend: BackendId,
-        /// The outcome of the decision that led to it.
-        outcome: PlacementOutcome,
-    },
+    /// To the backend of its tracking entry, with the outcome of the decision that placed the entry there.
+    Tracked(BackendId, PlacementOutcome),
+    /// To a backend that was selected for it just now, with the outcome of the decision that led to it.
+    Selected(BackendId, PlacementOutcome),
     /// Nowhere.
     Dropped,
 }
@@ -99,9 +89,7 @@ impl Verdict {
     #[inline]
     pub fn selected(self) -> Option<(BackendId, PlacementOutcome)> {
         match self {
-            Self::Tracked { backend, outcome } | Self::Selected { backend, outcome } => {
-                Some((backend, outcome))
-            }
+            Self::Tracked(backend, outcome) | Self::Selected(backend, outcome) => Some((backend, outcome)),
             Self::Dropped => None,
         }
     }
@@ -143,7 +131,6 @@ pub struct LoadBalancer {
     failover_deadline: Option<SimTime>,
     /// Removed backends whose entries live on, and until when.
     draining: Vec<(BackendId, SimTime)>,
-    /// The earliest of these moments.
     next_deadline: SimTime,
     counters: Counters,
 }
@@ -245,7 +232,7 @@ impl LoadBalancer {
             if let Some(Entry { backend, outcome }) = self.table.lookup(now, key) {
                 self.counters.hits += 1;
                 if self.keeps(backend, protocol) {
-                    return Verdict::Tracked { backend, outcome };
+                    return Verdict::Tracked(backend, outcome);
                 }
             }
         }
@@ -258,7 +245,7 @@ impl LoadBalancer {
             return Verdict::Dropped;
         }
         let verdict = self.select(packet);
-        if let (Verdict::Selected { backend, outcome }, Some(key)) = (verdict, key) {
+        if let (Verdict::Selected(backend, outcome), Some(key)) = (verdict, key) {
             self.table.insert(now, key, Entry { backend, outcome });
         }
         verdict
@@ -273,7 +260,7 @@ impl LoadBalancer {
         let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
         let Some(set) = choice.pick(hash) else { return Verdict::Dropped };
         match self.selectors.pick(&self.roster, set, hash) {
-            Some(backend) => Verdict::Selected { backend, outcome: *outcome },
+            Some(backend) => Verdict::Selected(backend, *outcome),
             None => Verdict::Dropped,
         }
     }

@@ -15,6 +15,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`unfit`] | values that an experiment can't have |
 //! | [`time`], [`ids`] | integer nanoseconds; typed ids and the vectors that only they index |
 //! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
@@ -88,6 +89,8 @@
 //! - **event**: a variant of `sim::event::Event`; the compiler shows what must handle it.
 //! - **known answer**: a case in `validation/cases/`, its formula in `validation/theory.rs`.
 //! - **question**: a file in `experiments/`.
+
+pub mod unfit;
 
 pub mod ids;
 pub mod time;

@@ -10,7 +10,6 @@
 
 mod distribution;
 mod exp;
-mod portable;
 #[cfg(test)]
 pub(crate) mod testing;
 mod ziggurat;
@@ -18,7 +17,7 @@ mod ziggurat;
 use rand_xoshiro::rand_core::SeedableRng;
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-pub use distribution::{Bytes, Count, Distribution, DistributionError, PointsError, Quantity};
+pub use distribution::{Bytes, Count, Distribution, Quantity};
 pub use ziggurat::{exponential, normal, open_unit};
 
 /// What a stream of random numbers is for.

@@ -13,6 +13,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::unfit::Unfit;
+
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
 /// A moment of simulated time: nanoseconds since the simulation began (the warm-up included).
@@ -184,45 +186,17 @@ impl fmt::Display for SimDuration {
     }
 }
 
-/// Why a text is not a duration.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseDurationError {
-    /// The number has no unit.
-    #[error("{0:?} has no unit; write for example \"{0}s\" (units: ns, us, ms, s, m, h, d)")]
-    NoUnit(String),
-    /// The unit is none that is known.
-    #[error("{unit:?} in {text:?} is not a unit of time; use ns, us, ms, s, m, h or d")]
-    UnknownUnit {
-        /// The whole text.
-        text: String,
-        /// The part that should be a unit.
-        unit: String,
-    },
-    /// Not a number with a unit at all.
-    #[error("{0:?} is not a duration; write a number and a unit, for example \"1.5s\" or \"1h30m\"")]
-    NotADuration(String),
-    /// More than 146 years.
-    #[error("{0:?} is longer than a simulation can be (146 years)")]
-    TooLong(String),
-    /// Below zero.
-    #[error("{0:?} is negative; a duration is zero or more")]
-    Negative(String),
-    /// Not a plain number of seconds.
-    #[error("{0:?} is not a number of seconds; write for example 12.5")]
-    NotSeconds(String),
-}
-
 /// Reads a number with a unit (`"70us"`, `"1.5s"`), or several (`"1h30m"`). Exact to the nanosecond.
 impl FromStr for SimDuration {
-    type Err = ParseDurationError;
+    type Err = Unfit;
 
-    fn from_str(text: &str) -> Result<Self, ParseDurationError> {
+    fn from_str(text: &str) -> Result<Self, Unfit> {
         let mut rest = text.trim();
         if rest.starts_with('-') {
-            return Err(ParseDurationError::Negative(text.to_owned()));
+            return Err(unfit(text, NEGATIVE));
         }
         if rest.is_empty() {
-            return Err(ParseDurationError::NotADuration(text.to_owned()));
+            return Err(unfit(text, NOT_A_DURATION));
         }
         let mut nanos: u64 = 0;
         while !rest.is_empty() {
@@ -230,38 +204,48 @@ impl FromStr for SimDuration {
             nanos = nanos
                 .checked_add(part)
                 .filter(|sum| *sum <= Self::MAX.0)
-                .ok_or_else(|| ParseDurationError::TooLong(text.to_owned()))?;
+                .ok_or_else(|| unfit(text, TOO_LONG))?;
             rest = tail.trim_start();
         }
         Ok(Self(nanos))
     }
 }
 
+/// What is wrong with a text.
+const NEGATIVE: &str = "is negative; a duration is zero or more";
+const TOO_LONG: &str = "is longer than a simulation can be (146 years)";
+const NOT_A_DURATION: &str =
+    "is not a duration; write a number and a unit, for example \"1.5s\" or \"1h30m\"";
+
+fn unfit(text: &str, why: &str) -> Unfit {
+    Unfit(format!("{text:?} {why}"))
+}
+
 /// Reads one number and its unit from the front of `rest`; gives nanoseconds and what is left.
-fn parse_part<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str), ParseDurationError> {
-    let not_a_duration = || ParseDurationError::NotADuration(text.to_owned());
+fn parse_part<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str), Unfit> {
     let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let (number, after) = rest.split_at(number_end);
     let after = after.trim_start();
     let unit_end = after.find(|c: char| !c.is_alphabetic()).unwrap_or(after.len());
     let (unit, tail) = after.split_at(unit_end);
-    if number.is_empty() {
-        return Err(not_a_duration());
+    if number.is_empty() || (unit.is_empty() && !tail.is_empty()) {
+        return Err(unfit(text, NOT_A_DURATION));
     }
     if unit.is_empty() {
-        return Err(if tail.is_empty() {
-            ParseDurationError::NoUnit(text.to_owned())
-        } else {
-            not_a_duration()
-        });
+        return Err(Unfit(format!(
+            "{text:?} has no unit; write for example \"{text}s\" (units: ns, us, ms, s, m, h, d)"
+        )));
     }
     let Some((_, per_unit)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err(ParseDurationError::UnknownUnit { text: text.to_owned(), unit: unit.to_owned() });
+        return Err(Unfit(format!(
+            "{unit:?} in {text:?} is not a unit of time; use ns, us, ms, s, m, h or d"
+        )));
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let whole: u64 = if whole.is_empty() { Ok(0) } else { whole.parse() }.map_err(|_| not_a_duration())?;
+    let whole: u64 =
+        if whole.is_empty() { Ok(0) } else { whole.parse() }.map_err(|_| unfit(text, NOT_A_DURATION))?;
     if fraction.contains('.') || (number == ".") {
-        return Err(not_a_duration());
+        return Err(unfit(text, NOT_A_DURATION));
     }
     let mut nanos = u128::from(whole) * u128::from(*per_unit);
     let mut scale = u128::from(*per_unit);
@@ -269,7 +253,7 @@ fn parse_part<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str), ParseDura
         nanos += u128::from(digit - b'0') * scale / 10;
         scale /= 10;
     }
-    let nanos = u64::try_from(nanos).map_err(|_| ParseDurationError::TooLong(text.to_owned()))?;
+    let nanos = u64::try_from(nanos).map_err(|_| unfit(text, TOO_LONG))?;
     Ok((nanos, tail))
 }
 

@@ -14,7 +14,6 @@ mod theory;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::experiment::{Experiment, Overrides, Source};
@@ -24,7 +23,6 @@ use crate::stats::{Confidence, Interval, ratio_interval};
 pub use cases::all;
 
 /// An experiment, and what theory says of it.
-#[derive(Debug)]
 pub struct Case {
     /// What it is called.
     pub name: &'static str,
@@ -37,11 +35,8 @@ pub struct Case {
     checks: Vec<Check>,
 }
 
-/// A quantity that theory gives.
 struct Check {
-    /// What it is, with its unit.
     quantity: String,
-    /// Its exact value.
     theory: f64,
     /// Half the width that the interval of 99.9 % may have, as a share of the exact value.
     bound: f64,
@@ -50,12 +45,6 @@ struct Check {
 }
 
 type Measure = Box<dyn Fn(&[Outcome]) -> Part>;
-
-impl fmt::Debug for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.quantity, self.theory)
-    }
-}
 
 /// What one replication says of a quantity: it is the ratio of the sums of these. The whole of a plain mean is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -36,13 +36,9 @@ impl SessionAffinity {
 
     /// Its name in the Compute API.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "NONE",
-            Self::ClientIpPortProto => "CLIENT_IP_PORT_PROTO",
-            Self::ClientIpProto => "CLIENT_IP_PROTO",
-            Self::ClientIp => "CLIENT_IP",
-            Self::ClientIpNoDestination => "CLIENT_IP_NO_DESTINATION",
-        }
+        // In the order of the variants.
+        ["NONE", "CLIENT_IP_PORT_PROTO", "CLIENT_IP_PROTO", "CLIENT_IP", "CLIENT_IP_NO_DESTINATION"]
+            [self as usize]
     }
 
     /// Whether ports count where there are any: connections of one client may part.

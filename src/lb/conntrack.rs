@@ -7,6 +7,8 @@
 //! 1/256 of the timeout: the end of an epoch subtracts those last seen in an epoch that is dead by now. Lookups compare
 //! times to 16 ns: an entry is dead at `last + timeout`.
 
+mod epochs;
+
 use prefetch_index::prefetch_index;
 
 use super::affinity::Fields;
@@ -15,6 +17,7 @@ use super::policy::PlacementOutcome;
 use crate::ids::{BackendId, Id};
 use crate::random::fold;
 use crate::time::{SimDuration, SimTime};
+use epochs::{EPOCHS, Epochs};
 
 /// The most backends that an entry can tell apart.
 pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
@@ -43,10 +46,7 @@ const OUTCOMES: [PlacementOutcome; 1 << OUTCOME_BITS] = {
     }
     outcomes
 };
-/// Epochs that the ring of counts holds: more than an entry can live through.
-const EPOCHS: usize = 512;
 
-/// What a tracking entry is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrackingKey(u64);
 
@@ -67,7 +67,6 @@ impl TrackingKey {
 struct Hash(u64);
 
 impl Hash {
-    /// The number of its segment.
     #[inline]
     fn segment(self) -> usize {
         (self.0 >> (u64::BITS - SEGMENT_BITS)) as usize
@@ -103,7 +102,6 @@ impl Destinations {
     }
 }
 
-/// What an entry says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Where its packets go.
@@ -156,7 +154,6 @@ fn clock(time: SimTime) -> u64 {
     time.as_nanos() << (TAG_BITS - TICK_BITS) & !TAG_MASK
 }
 
-/// A part of the table.
 #[derive(Clone, Debug)]
 struct Segment {
     slots: Vec<Slot>,
@@ -164,11 +161,9 @@ struct Segment {
     stored: usize,
 }
 
-/// The table.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionTable {
     segments: Box<[Segment; SEGMENTS]>,
-    /// How many slots they have.
     slots: usize,
     timeout: SimDuration,
     destinations: Destinations,
@@ -249,7 +244,8 @@ impl ConnectionTable {
         let peak = self.epochs.peak;
         self.clear(now);
         self.timeout = timeout;
-        self.epochs = Epochs { peak, ..Epochs::new(timeout) };
+        self.epochs = Epochs::new(timeout);
+        self.epochs.peak = peak;
         self.epochs.end(now);
     }
 
@@ -316,7 +312,6 @@ impl ConnectionTable {
         }
     }
 
-    /// Forgets every entry.
     fn clear(&mut self, now: SimTime) {
         for segment in self.segments.iter_mut() {
             segment.slots.fill(Slot::EMPTY);
@@ -419,104 +414,6 @@ impl Segment {
             self.slots[position] = slot;
             self.stored += 1;
         }
-    }
-}
-
-/// Counts live entries by the epoch of their last packet.
-#[derive(Clone, Debug)]
-struct Epochs {
-    /// Log2 of an epoch's nanoseconds.
-    shift: u32,
-    /// Whole epochs that an entry outlives its last one by.
-    lifetime: u64,
-    /// The current epoch.
-    current: u64,
-    next_end: SimTime,
-    counts: Box<[u64; EPOCHS]>,
-    live: u64,
-    peak: u64,
-}
-
-impl Epochs {
-    fn new(timeout: SimDuration) -> Self {
-        let shift = (timeout.as_nanos() / 128).max(1 << TICK_BITS).ilog2();
-        let next_end = SimTime::from_nanos(1 << shift);
-        let lifetime = timeout.as_nanos().div_ceil(1 << shift);
-        Self { shift, lifetime, current: 0, next_end, counts: Box::new([0; EPOCHS]), live: 0, peak: 0 }
-    }
-
-    fn of(&self, time: SimTime) -> u64 {
-        time.as_nanos() >> self.shift
-    }
-
-    #[inline]
-    fn count(&mut self, epoch: u64) -> &mut u64 {
-        &mut self.counts[epoch as usize % EPOCHS]
-    }
-
-    #[inline]
-    fn added(&mut self) {
-        *self.count(self.current) += 1;
-        self.live += 1;
-        self.peak = self.peak.max(self.live);
-    }
-
-    /// The epoch of a moment `age` before `now`.
-    #[inline]
-    fn before(&self, age: SimDuration, now: SimTime) -> u64 {
-        (now.as_nanos() - age.as_nanos()) >> self.shift
-    }
-
-    /// Whether an entry whose last packet was `age` ago is counted no more.
-    #[inline]
-    fn is_over(&self, age: SimDuration, now: SimTime) -> bool {
-        age > self.oldest(now)
-    }
-
-    /// The longest time since its last packet of an entry that is counted.
-    #[inline]
-    fn oldest(&self, now: SimTime) -> SimDuration {
-        let first_counted = self.current.saturating_sub(self.lifetime) << self.shift;
-        SimDuration::from_nanos(now.as_nanos() - first_counted)
-    }
-
-    /// An entry whose last packet was `age` ago got a packet.
-    #[inline]
-    fn moved(&mut self, now: SimTime, age: SimDuration) {
-        let epoch = self.before(age, now);
-        if epoch == self.current {
-            return;
-        }
-        if self.is_over(age, now) {
-            return self.added();
-        }
-        *self.count(epoch) -= 1;
-        *self.count(self.current) += 1;
-    }
-
-    /// An entry whose last packet was `age` ago is gone.
-    #[inline]
-    fn removed(&mut self, now: SimTime, age: SimDuration) {
-        if !self.is_over(age, now) {
-            let epoch = self.before(age, now);
-            *self.count(epoch) -= 1;
-            self.live -= 1;
-        }
-    }
-
-    /// Ends every epoch before that of `now`; tells how many ended.
-    fn end(&mut self, now: SimTime) -> u64 {
-        let ended = self.of(now) - self.current;
-        for _ in 0..ended.min(EPOCHS as u64) {
-            self.current += 1;
-            if let Some(dead) = self.current.checked_sub(self.lifetime + 1) {
-                let count = std::mem::take(self.count(dead));
-                self.live -= count;
-            }
-        }
-        self.current = self.of(now);
-        self.next_end = SimTime::from_nanos((self.current + 1) << self.shift);
-        ended
     }
 }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::time::SimDuration;
+use crate::unfit::Unfit;
 
 /// A health check that the Compute API would accept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +35,8 @@ pub struct Thresholds {
 }
 
 /// When a backend's first probe starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
 #[schemars(with = "SimDuration", extend("x-or" = RANDOM))]
 pub enum Phase {
     /// At a random moment of the first interval, as probers in the field do.
@@ -47,26 +49,26 @@ pub enum Phase {
 /// What a file writes for [`Phase::Random`].
 const RANDOM: &str = "random";
 
-impl Serialize for Phase {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Random => serializer.serialize_str(RANDOM),
-            Self::At(time) => time.serialize(serializer),
+impl From<Phase> for String {
+    fn from(phase: Phase) -> Self {
+        match phase {
+            Phase::Random => RANDOM.to_owned(),
+            Phase::At(time) => time.to_string(),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Phase {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.as_str() {
-            RANDOM => Ok(Self::Random),
-            _ => text.parse().map(Self::At).map_err(|_| {
-                serde::de::Error::custom(format!(
-                    "{text:?} is no phase; write \"random\" or the time of the first probe, such as \"0s\""
-                ))
-            }),
+impl TryFrom<String> for Phase {
+    type Error = Unfit;
+    fn try_from(text: String) -> Result<Self, Unfit> {
+        if text == RANDOM {
+            return Ok(Self::Random);
         }
+        text.parse().map(Self::At).map_err(|_| {
+            Unfit(format!(
+                "{text:?} is no phase; write \"random\" or the time of the first probe, such as \"0s\""
+            ))
+        })
     }
 }
 
@@ -93,11 +95,6 @@ impl Default for Probers {
 #[schemars(extend("minimum" = 1, "maximum" = 100))]
 pub struct ProberCount(u8);
 
-/// A number of probers that there can't be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not a number of probers; write a number from 1 to 100")]
-pub struct NotAProberCount(i64);
-
 impl ProberCount {
     /// The number.
     pub fn get(self) -> u8 {
@@ -106,11 +103,11 @@ impl ProberCount {
 }
 
 impl TryFrom<i64> for ProberCount {
-    type Error = NotAProberCount;
-    fn try_from(value: i64) -> Result<Self, NotAProberCount> {
+    type Error = Unfit;
+    fn try_from(value: i64) -> Result<Self, Unfit> {
         match u8::try_from(value) {
             Ok(count @ 1..=100) => Ok(Self(count)),
-            _ => Err(NotAProberCount(value)),
+            _ => Err(Unfit(format!("{value} is not a number of probers; write a number from 1 to 100"))),
         }
     }
 }

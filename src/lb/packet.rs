@@ -41,15 +41,8 @@ impl Protocol {
 
     /// Its name in the Compute API and in results.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-            Self::Sctp => "SCTP",
-            Self::Esp => "ESP",
-            Self::Ah => "AH",
-            Self::Gre => "GRE",
-            Self::Icmp => "ICMP",
-        }
+        // In the order of the variants.
+        ["TCP", "UDP", "SCTP", "ESP", "AH", "GRE", "ICMP"][self as usize]
     }
 
     /// The number of the protocol in the IP header.

@@ -85,7 +85,9 @@ pub enum RoleSwitch {
 /// Which backends new connections go to.
 pub trait ZonePolicy {
     /// Its name in `explain`; absent for the policies of Google Cloud's own load balancers.
-    fn name(&self) -> Option<&'static str>;
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The sets that it needs now, each once; their places are their ids. It is asked whenever something changed, before
     /// it decides: a control plane that allocates anew now and then remembers here what it allocated.

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::unfit::Unfit;
+
 /// A configured ratio between 0 and 1, both included.
 ///
 /// It is kept as the `f64` nearest to the decimal that was written. A share `part / whole` computed in `f64` is
@@ -14,11 +16,6 @@ use serde::{Deserialize, Serialize};
 #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.5]))]
 pub struct Ratio(f64);
 
-/// A number that is no ratio.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a ratio; write a number from 0.0 to 1.0")]
-pub struct NotARatio(f64);
-
 impl Ratio {
     /// The ratio 0.0.
     pub const ZERO: Self = Self(0.0);
@@ -27,9 +24,13 @@ impl Ratio {
     ///
     /// # Errors
     /// If `value` lies outside [0, 1] or is not a number.
-    pub fn new(value: f64) -> Result<Self, NotARatio> {
+    pub fn new(value: f64) -> Result<Self, Unfit> {
         // Adding zero turns -0.0 into 0.0.
-        if (0.0..=1.0).contains(&value) { Ok(Self(value + 0.0)) } else { Err(NotARatio(value)) }
+        if (0.0..=1.0).contains(&value) {
+            Ok(Self(value + 0.0))
+        } else {
+            Err(Unfit(format!("{value} is not a ratio; write a number from 0.0 to 1.0")))
+        }
     }
 
     /// The number.
@@ -50,8 +51,8 @@ impl Ratio {
 }
 
 impl TryFrom<f64> for Ratio {
-    type Error = NotARatio;
-    fn try_from(value: f64) -> Result<Self, NotARatio> {
+    type Error = Unfit;
+    fn try_from(value: f64) -> Result<Self, Unfit> {
         Self::new(value)
     }
 }

@@ -70,13 +70,11 @@ impl Roster {
         self.members[backend].healthy
     }
 
-    /// Whether any configured backend is healthy.
     #[inline]
     pub(super) fn any_healthy(&self) -> bool {
         self.healthy > 0
     }
 
-    /// The sets that are kept.
     pub(super) fn specs(&self) -> &IdVec<SetId, SetSpec> {
         &self.specs
     }
@@ -98,13 +96,11 @@ impl Roster {
         self.members.pairs().filter(|(id, member)| spec.contains(*id, member)).map(|(id, _)| id)
     }
 
-    /// The sets that `id` is a member of.
     fn sets_of(&self, id: BackendId) -> Vec<SetId> {
         let member = &self.members[id];
         self.specs.pairs().filter(|(_, spec)| spec.contains(id, member)).map(|(set, _)| set).collect()
     }
 
-    /// Changes what is held of one backend.
     pub(super) fn change(&mut self, id: BackendId, change: impl FnOnce(&mut Member)) -> Moves {
         let before = self.sets_of(id);
         self.healthy -= usize::from(is_serving(&self.members[id]));

@@ -8,8 +8,8 @@ use super::roster::{Moves, Roster};
 use super::sets::SetSpec;
 use crate::ids::{BackendId, Id, IdVec, SetId};
 use crate::random::hash_bytes;
-use maglev::{Maglev, MaglevMember};
-pub use maglev::{NotATableSize, TableSize};
+use maglev::Maglev;
+pub use maglev::TableSize;
 use rendezvous::Rendezvous;
 use sequence::Sequence;
 
@@ -43,16 +43,12 @@ struct Seats {
     in_zone: usize,
 }
 
-/// The members of one set.
+/// The members of one set. A table of Maglev is made when it is first needed, and made anew after a change.
 #[derive(Clone, Debug)]
 enum Selector {
     Rendezvous(Rendezvous),
     Sequence(Sequence),
-    /// The table is made when it is first needed, and made anew after a change.
-    Maglev {
-        members: Vec<BackendId>,
-        table: Option<Maglev>,
-    },
+    Maglev { members: Vec<BackendId>, table: Option<Maglev> },
 }
 
 impl Selectors {
@@ -70,10 +66,11 @@ impl Selectors {
     /// Selects among the sets that `roster` keeps from now on.
     pub(super) fn follow_sets(&mut self, roster: &Roster) {
         self.by_set = roster.specs().iter().map(|spec| empty(roster, self.hash, spec)).collect();
-        self.fill(roster);
+        for set in roster.specs().ids() {
+            roster.members(set).for_each(|id| self.join(roster, id, set));
+        }
     }
 
-    /// Moves `id` out of and into sets.
     pub(super) fn apply(&mut self, roster: &Roster, id: BackendId, moves: &Moves) {
         for set in &moves.left {
             let seat = self.seats[id].of(&roster.specs()[*set]);
@@ -90,8 +87,7 @@ impl Selectors {
             return;
         }
         self.weights = weights;
-        self.by_set.iter_mut().for_each(Selector::clear);
-        self.fill(roster);
+        self.follow_sets(roster);
     }
 
     /// The member of `set` that the connection with selection hash `hash` goes to; `None` if it is empty.
@@ -109,12 +105,6 @@ impl Selectors {
                 let weight = |id| if roster.specs()[set].healthy_only { weights[id] } else { 1.0 };
                 table.insert(make_table(roster, size, members, weight)).pick(hash)
             }
-        }
-    }
-
-    fn fill(&mut self, roster: &Roster) {
-        for set in roster.specs().ids() {
-            roster.members(set).for_each(|id| self.join(roster, id, set));
         }
     }
 
@@ -144,16 +134,9 @@ fn make_table(
     weight: impl Fn(BackendId) -> f64,
 ) -> Maglev {
     let weighted = members.iter().any(|id| weight(*id) > 0.0);
-    let candidates: Vec<MaglevMember<'_>> = members
-        .iter()
-        .map(|id| MaglevMember {
-            id: *id,
-            name: roster.name(*id),
-            weight: if weighted { weight(*id) } else { 1.0 },
-        })
-        .filter(|candidate| candidate.weight > 0.0)
-        .collect();
-    Maglev::new(size, &candidates)
+    let candidates =
+        members.iter().map(|id| (*id, roster.name(*id), if weighted { weight(*id) } else { 1.0 }));
+    Maglev::new(size, candidates.filter(|(.., weight)| *weight > 0.0).collect())
 }
 
 impl Seats {
@@ -195,17 +178,6 @@ impl Selector {
             Self::Sequence(sequence) => sequence.remove(id, seat),
             Self::Maglev { members, table } => {
                 members.retain(|member| *member != id);
-                *table = None;
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        match self {
-            Self::Rendezvous(rendezvous) => *rendezvous = Rendezvous::default(),
-            Self::Sequence(sequence) => *sequence = Sequence::default(),
-            Self::Maglev { members, table } => {
-                members.clear();
                 *table = None;
             }
         }

@@ -39,15 +39,12 @@ pub enum Choice {
     /// To the members of one set.
     One(SetId),
     /// To the members of several sets, each with a share of the connections.
-    Split(WeightedSets),
+    Split(Box<[WeightedSet]>),
 }
 
-/// Several sets with their shares, all above 0, of together 1.
+/// One of several sets with shares above 0, of together 1.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WeightedSets(Box<[WeightedSet]>);
-
-#[derive(Clone, Debug, PartialEq)]
-struct WeightedSet {
+pub struct WeightedSet {
     set: SetId,
     share: f64,
     /// The highest of the hashes that go to this set and those before it.
@@ -70,7 +67,7 @@ impl Choice {
         match &*parts {
             [] => Self::Nothing,
             [only] => Self::One(only.set),
-            _ => Self::Split(WeightedSets(parts)),
+            _ => Self::Split(parts),
         }
     }
 
@@ -79,7 +76,7 @@ impl Choice {
         match self {
             Self::Nothing => Vec::new(),
             Self::One(set) => vec![(*set, 1.0)],
-            Self::Split(sets) => sets.0.iter().map(|part| (part.set, part.share)).collect(),
+            Self::Split(parts) => parts.iter().map(|part| (part.set, part.share)).collect(),
         }
     }
 
@@ -89,20 +86,18 @@ impl Choice {
         match self {
             Self::Nothing => None,
             Self::One(set) => Some(*set),
-            Self::Split(sets) => sets.pick(hash),
+            Self::Split(parts) => pick_part(parts, hash),
         }
     }
 }
 
-impl WeightedSets {
-    /// Selection inside the set scores the same hash, so it is mixed: members of a set must not go by the share.
-    #[inline(never)]
-    fn pick(&self, hash: u64) -> Option<SetId> {
-        const SALT: u64 = 0x5f3a_9c61_d2b8_47e5;
-        let hash = mix(hash ^ SALT);
-        let (last, others) = self.0.split_last()?;
-        Some(others.iter().find(|part| hash <= part.last_hash).unwrap_or(last).set)
-    }
+/// Selection inside the set scores the same hash, so it is mixed: members of a set must not go by the share.
+#[inline(never)]
+fn pick_part(parts: &[WeightedSet], hash: u64) -> Option<SetId> {
+    const SALT: u64 = 0x5f3a_9c61_d2b8_47e5;
+    let hash = mix(hash ^ SALT);
+    let (last, others) = parts.split_last()?;
+    Some(others.iter().find(|part| hash <= part.last_hash).unwrap_or(last).set)
 }
 
 #[cfg(test)]

@@ -66,13 +66,10 @@ impl TrackingPolicy {
 
     /// The defaults of a kind of load balancer.
     pub fn new(tracker: Tracker) -> Self {
-        let idle_timeout = match tracker {
-            Tracker::Internal => Self::INTERNAL_IDLE_TIMEOUT,
-            Tracker::External | Tracker::TargetPool => Self::EXTERNAL_IDLE_TIMEOUT,
-        };
-        let persistence = match tracker {
-            Tracker::Internal | Tracker::External => Persistence::DefaultForProtocol,
-            Tracker::TargetPool => Persistence::NeverPersist,
+        let (idle_timeout, persistence) = match tracker {
+            Tracker::Internal => (Self::INTERNAL_IDLE_TIMEOUT, Persistence::DefaultForProtocol),
+            Tracker::External => (Self::EXTERNAL_IDLE_TIMEOUT, Persistence::DefaultForProtocol),
+            Tracker::TargetPool => (Self::EXTERNAL_IDLE_TIMEOUT, Persistence::NeverPersist),
         };
         Self { tracker, mode: TrackingMode::PerConnection, persistence, idle_timeout }
     }

@@ -3,7 +3,6 @@
 //! A held [`Distribution`] is possible: its parameters were checked when it was made.
 
 mod empirical;
-mod error;
 mod law;
 mod points;
 mod quantity;
@@ -18,10 +17,11 @@ use rand_xoshiro::SplitMix64;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-pub use error::{DistributionError, PointsError};
 use law::{Law, OtherLaw, finite, positive};
 use points::Points;
 pub use quantity::{Bytes, Count, Quantity};
+
+use crate::unfit::Unfit;
 
 /// The forms that the experiment file may write, with their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -115,7 +115,7 @@ impl<Q: Quantity> Distribution<Q> {
     ///
     /// # Errors
     /// If the mean is not above zero.
-    pub fn exponential(mean: Q::Written) -> Result<Self, DistributionError> {
+    pub fn exponential(mean: Q::Written) -> Result<Self, Unfit> {
         Self::new(Form::Exponential { mean })
     }
 
@@ -123,7 +123,7 @@ impl<Q: Quantity> Distribution<Q> {
     ///
     /// # Errors
     /// If the median is not above zero or sigma is negative.
-    pub fn lognormal(median: Q::Written, sigma: f64) -> Result<Self, DistributionError> {
+    pub fn lognormal(median: Q::Written, sigma: f64) -> Result<Self, Unfit> {
         Self::new(Form::Lognormal { median, sigma })
     }
 
@@ -131,7 +131,7 @@ impl<Q: Quantity> Distribution<Q> {
     ///
     /// # Errors
     /// If the mean is below one.
-    pub fn geometric(mean: f64) -> Result<Self, DistributionError> {
+    pub fn geometric(mean: f64) -> Result<Self, Unfit> {
         Self::new(Form::Geometric { mean })
     }
 
@@ -162,7 +162,7 @@ impl<Q: Quantity> Distribution<Q> {
         self.sample(&mut rng)
     }
 
-    fn new(form: Form<Q::Written>) -> Result<Self, DistributionError> {
+    fn new(form: Form<Q::Written>) -> Result<Self, Unfit> {
         let (law, mean) = match &form {
             Form::Constant(value) => {
                 let value = finite("constant", "value", Q::unit_value(*value))?;
@@ -185,9 +185,12 @@ impl<Q: Quantity> Distribution<Q> {
                 (Law::Other(OtherLaw::Empirical(curve)), mean)
             }
             Form::Empirical { file: Some(file), points: None } => {
-                return Err(DistributionError::Unread(file.clone()));
+                return Err(Unfit(format!("{file:?} was not read; write points = [[value, share], …]")));
             }
-            Form::Empirical { file: None, points: None } => return Err(DistributionError::NoPoints),
+            Form::Empirical { file: None, points: None } => {
+                let text = "empirical has no points; write points = [[value, share], …] or file = \"…\"";
+                return Err(Unfit(text.to_owned()));
+            }
         };
         Ok(Self { form, law, mean, quantity: PhantomData })
     }

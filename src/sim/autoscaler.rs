@@ -15,7 +15,6 @@ use crate::ids::{BackendId, GroupId, IdVec};
 use crate::lb::change::Change;
 use crate::time::SimTime;
 
-/// The autoscaler of one group.
 #[derive(Debug)]
 pub(super) struct Autoscaler {
     policy: AutoscalingPolicy,
@@ -33,7 +32,6 @@ struct Member {
     busy_nanos: u128,
 }
 
-/// Whether an instance is in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MemberState {
     Absent,
@@ -71,7 +69,7 @@ impl Autoscaler {
         let (ordered, removed) = self.evaluate(calendar.now(), &mut machines.stations);
         let serves = calendar.now() + self.policy.boot_time;
         for backend in ordered {
-            calendar.plan(serves, Event::Backend { backend, step: BackendStep::Boots });
+            calendar.plan_step(serves, backend, BackendStep::Boots);
         }
         self.plan(number, calendar);
         removed.into_iter().map(Change::Remove).collect()
@@ -103,7 +101,6 @@ impl Autoscaler {
         recommended
     }
 
-    /// Members that serve or will.
     fn size(&self) -> u32 {
         self.members.iter().filter(|member| member.state != MemberState::Absent).count() as u32
     }

@@ -1,7 +1,8 @@
 //! What time it is, and what is to come.
 
-use super::event::Event;
+use super::event::{BackendStep, Event};
 use super::queue::EventQueue;
+use crate::ids::BackendId;
 use crate::time::SimTime;
 
 /// How many events ahead the connection of an event is fetched.
@@ -9,7 +10,6 @@ const FLOWS_AHEAD: usize = 24;
 /// How many events ahead the tracking entry of its next packet is fetched; its connection is there by then.
 const PACKETS_AHEAD: usize = 12;
 
-/// The clock and the event list.
 #[derive(Debug)]
 pub(super) struct Calendar {
     now: SimTime,
@@ -19,18 +19,15 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// Time 0, and nothing to come.
     pub(super) fn new() -> Self {
         Self { now: SimTime::ZERO, queue: EventQueue::new(), count: 0 }
     }
 
-    /// What time it is.
     #[inline]
     pub(super) fn now(&self) -> SimTime {
         self.now
     }
 
-    /// How much has happened so far.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count
@@ -40,6 +37,11 @@ impl Calendar {
     #[inline]
     pub(super) fn plan(&mut self, time: SimTime, event: Event) {
         self.queue.push(time, event);
+    }
+
+    /// `step` of `backend` is to come at `time`.
+    pub(super) fn plan_step(&mut self, time: SimTime, backend: BackendId, step: BackendStep) {
+        self.plan(time, Event::Backend { backend, step });
     }
 
     /// The next event, if it is not later than `limit`: its time is now.

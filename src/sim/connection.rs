@@ -16,12 +16,10 @@
 //! and all later ones go over a new connection, which is one of its own, from another port.
 
 use super::calendar::Calendar;
-use super::clients::Clients;
 use super::event::FlowStep;
 use super::flow::{Current, Draw, FlowState, Mark};
-use super::network::Network;
+use super::front::Front;
 use super::outcome::FailureCause;
-use super::recorder::Recorder;
 use crate::ids::BackendId;
 use crate::lb::packet::{PacketKind, Protocol};
 use crate::lb::policy::PlacementOutcome;
@@ -44,50 +42,27 @@ pub(super) enum Sent {
     Astray,
 }
 
-/// What became of a packet of an open connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forwarded {
-    /// It goes to the backend that accepted the connection.
-    ToItsBackend(BackendId),
-    /// It goes to another, and the connection is lost.
-    Elsewhere,
-    /// It goes nowhere.
-    Dropped,
-}
-
-impl Clients {
-    /// A client sends the first packet of a new connection.
-    pub(super) fn start(
-        &self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Sent {
+impl Front {
+    pub(super) fn start(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         match flow.group.protocol {
-            Protocol::Tcp => self.send_syn(flow, network, calendar),
-            _ => self.send_request(flow, network, calendar, recorder),
+            Protocol::Tcp => self.send_syn(flow, calendar),
+            _ => self.send_request(flow, calendar),
         }
     }
 
     /// The client sends a SYN, the first one or another.
     #[inline]
-    pub(super) fn send_syn(
-        &self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-    ) -> Sent {
+    pub(super) fn send_syn(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let now = calendar.now();
-        let verdict = network.route(now, self, flow, PacketKind::Syn);
+        let verdict = self.route(now, flow, PacketKind::Syn);
         flow.sent = now;
         let Some((backend, outcome)) = verdict.selected() else {
             flow.await_syn_timer(calendar);
             return Sent::Nothing;
         };
-        network.place(flow, backend, outcome);
-        let trip = network.draw_trip(self, flow, backend, Draw::SynTrip);
-        if network.loses(self, flow, backend, Draw::SynLoss) {
+        self.place(flow, backend, outcome);
+        let trip = self.draw_trip(flow, backend, Draw::SynTrip);
+        if self.loses(flow, backend, Draw::SynLoss) {
             flow.await_syn_timer(calendar);
             return Sent::Nothing;
         }
@@ -100,80 +75,50 @@ impl Clients {
     }
 
     /// The handshake is done: the client sends its first request.
-    pub(super) fn established(
-        &self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Sent {
+    pub(super) fn established(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let (backend, now) = (flow.reached(), calendar.now());
-        activate(now, flow, backend, recorder);
-        recorder.connected(now, flow, backend);
-        self.send_request(flow, network, calendar, recorder)
+        self.activate(now, flow, backend);
+        self.recorder.connected(now, flow, backend);
+        self.send_request(flow, calendar)
     }
 
-    /// The client sends its next request.
-    pub(super) fn send_request(
-        &self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Sent {
+    pub(super) fn send_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         flow.state = FlowState::Requesting;
         flow.sent = calendar.now();
         flow.requests_sent += 1;
         flow.resends = 0;
-        match self.route_request(flow, network, calendar, recorder) {
-            Forwarded::ToItsBackend(backend) => {
-                let bytes = match self.recorded(flow) {
-                    Some(row) => row.request_bytes,
-                    None => flow.draw(Draw::RequestBytes, &flow.group.connection.request_bytes).0,
-                };
-                recorder.requested(flow, backend, bytes);
-                self.request_travels(flow, backend, network, calendar)
-            }
-            Forwarded::Elsewhere => Sent::Astray,
-            Forwarded::Dropped => Sent::Nothing,
-        }
+        let backend = match self.route_request(flow, calendar) {
+            Ok(backend) => backend,
+            Err(sent) => return sent,
+        };
+        let bytes = match self.clients.recorded(flow) {
+            Some(row) => row.request_bytes,
+            None => flow.draw(Draw::RequestBytes, &flow.group.connection.request_bytes).0,
+        };
+        self.recorder.requested(flow, backend, bytes);
+        self.request_travels(flow, backend, calendar)
     }
 
     /// The client sends a request once more that was lost.
-    pub(super) fn resend_request(
-        &self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Sent {
-        match self.route_request(flow, network, calendar, recorder) {
-            Forwarded::ToItsBackend(backend) => self.request_travels(flow, backend, network, calendar),
-            Forwarded::Elsewhere => Sent::Astray,
-            Forwarded::Dropped => Sent::Nothing,
+    pub(super) fn resend_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
+        match self.route_request(flow, calendar) {
+            Ok(backend) => self.request_travels(flow, backend, calendar),
+            Err(sent) => sent,
         }
     }
 
-    /// Routes a request, and draws its round trip if it goes to the connection's backend.
+    /// Routes a request: gives the connection's backend, with its round trip drawn, or else what became of it.
     #[inline(always)]
-    fn route_request(
-        &self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Forwarded {
+    fn route_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Result<BackendId, Sent> {
         let now = calendar.now();
         let forwarded = match flow.group.protocol {
-            Protocol::Tcp => self.forward(now, flow, network, recorder),
-            _ => self.send_datagram(now, flow, network, recorder),
+            Protocol::Tcp => self.forward(now, flow),
+            _ => self.send_datagram(now, flow),
         };
         match forwarded {
-            Forwarded::ToItsBackend(backend) => {
-                network.draw_trip(self, flow, backend, Draw::RequestTrip);
-            }
-            Forwarded::Elsewhere => {}
-            Forwarded::Dropped => flow.await_request_timeout(calendar),
+            Ok(backend) => _ = self.draw_trip(flow, backend, Draw::RequestTrip),
+            Err(Sent::Nothing) => flow.await_request_timeout(calendar),
+            Err(_) => {}
         }
         forwarded
     }
@@ -181,13 +126,12 @@ impl Clients {
     /// A request sets out to `backend`, and arrives or is lost.
     #[inline(always)]
     fn request_travels(
-        &self,
+        &mut self,
         flow: &mut Current<'_>,
         backend: BackendId,
-        network: &Network,
         calendar: &mut Calendar,
     ) -> Sent {
-        if network.loses(self, flow, backend, Draw::RequestLoss) {
+        if self.loses(flow, backend, Draw::RequestLoss) {
             send_again(flow, FlowStep::Resend, calendar);
             return Sent::Nothing;
         }
@@ -201,8 +145,8 @@ impl Clients {
 
     /// The connection's backend sends an answer, the first time or again. If it is lost, it is sent again as long as the
     /// client waits. Tells whether it is not lost.
-    pub(super) fn answer(&self, flow: &mut Current<'_>, network: &Network, calendar: &mut Calendar) -> bool {
-        let lost = network.loses(self, flow, flow.reached(), Draw::ResponseLoss);
+    pub(super) fn answer(&self, flow: &mut Current<'_>, calendar: &mut Calendar) -> bool {
+        let lost = self.loses(flow, flow.reached(), Draw::ResponseLoss);
         if lost {
             send_again(flow, FlowStep::Answer, calendar);
         }
@@ -211,13 +155,7 @@ impl Clients {
 
     /// Sends a request as a datagram, perhaps in fragments. It goes wherever the load balancer sends it; if its parts
     /// part, it is lost.
-    fn send_datagram(
-        &self,
-        now: SimTime,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        recorder: &mut Recorder,
-    ) -> Forwarded {
+    fn send_datagram(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
         let fragmented = flow.group.fragmented.value() > flow.unit(Draw::Fragmented);
         let kinds: &[PacketKind] = if fragmented && flow.group.protocol == Protocol::Udp {
             &[PacketKind::FirstFragment, PacketKind::LaterFragment]
@@ -227,139 +165,101 @@ impl Clients {
         let mut reached = None;
         let mut whole = true;
         for kind in kinds {
-            let Some((backend, outcome)) = network.route(now, self, flow, *kind).selected() else {
+            let Some((backend, outcome)) = self.route(now, flow, *kind).selected() else {
                 whole = false;
                 continue;
             };
             whole &= reached.is_none_or(|other| other == backend);
             reached = Some(backend);
             if flow.backend != Some(backend) {
-                divert(now, flow, recorder);
-                network.place(flow, backend, outcome);
-                activate(now, flow, backend, recorder);
+                self.divert(now, flow);
+                self.place(flow, backend, outcome);
+                self.activate(now, flow, backend);
             }
         }
-        reached.filter(|_| whole).map_or(Forwarded::Dropped, Forwarded::ToItsBackend)
+        reached.filter(|_| whole).ok_or(Sent::Nothing)
     }
 
-    /// Routes a packet of an open TCP connection.
     #[inline(always)]
-    fn forward(
-        &self,
-        now: SimTime,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        recorder: &mut Recorder,
-    ) -> Forwarded {
-        match network.route(now, self, flow, PacketKind::Data).selected() {
-            Some((backend, _)) if flow.backend == Some(backend) => Forwarded::ToItsBackend(backend),
+    fn forward(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
+        match self.route(now, flow, PacketKind::Data).selected() {
+            Some((backend, _)) if flow.backend == Some(backend) => Ok(backend),
             Some(elsewhere) => {
-                divert(now, flow, recorder);
-                self.goes_astray(flow, elsewhere, network);
-                Forwarded::Elsewhere
+                self.divert(now, flow);
+                self.goes_astray(flow, elsewhere);
+                Err(Sent::Astray)
             }
-            None => Forwarded::Dropped,
+            None => Err(Sent::Nothing),
         }
     }
 
     /// A packet of an open TCP connection goes to another backend, which does not know it.
     #[cold]
-    fn goes_astray(
-        &self,
-        flow: &mut Current<'_>,
-        (backend, outcome): (BackendId, PlacementOutcome),
-        network: &Network,
-    ) {
-        network.place(flow, backend, outcome);
-        network.draw_trip(self, flow, backend, Draw::RequestTrip);
+    fn goes_astray(&mut self, flow: &mut Current<'_>, (backend, outcome): (BackendId, PlacementOutcome)) {
+        self.place(flow, backend, outcome);
+        self.draw_trip(flow, backend, Draw::RequestTrip);
     }
 
     /// The client has a whole response: it closes, or thinks about the next request.
-    pub(super) fn responded(
-        &mut self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Sent {
+    pub(super) fn responded(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let now = calendar.now();
         let profile = &flow.group.connection;
-        let recorded = self.recorded(flow).and_then(|row| row.response_bytes);
+        let recorded = self.clients.recorded(flow).and_then(|row| row.response_bytes);
         let bytes = recorded.unwrap_or_else(|| flow.draw(Draw::ResponseBytes, &profile.response_bytes).0);
-        recorder.responded(now, flow, flow.reached(), bytes);
+        self.recorder.responded(now, flow, flow.reached(), bytes);
         let until = if flow.requests_sent == flow.requests {
-            let recorded = self.recorded(flow).and_then(|row| row.duration);
+            let recorded = self.clients.recorded(flow).and_then(|row| row.duration);
             recorded.map_or(now, |duration| flow.started + duration)
         } else {
             let think = flow.draw(Draw::Think, &profile.think_time);
             if is_too_old(now, flow) {
-                self.leave(now, flow, network, recorder);
-                self.go_on(now + think, flow);
+                self.leave(now, flow);
+                self.clients.go_on(now + think, flow);
                 return Sent::Nothing;
             }
             if think.is_zero() {
-                return self.send_request(flow, network, calendar, recorder);
+                return self.send_request(flow, calendar);
             }
             now + think
         };
         if until <= now {
-            self.leave(now, flow, network, recorder);
+            self.leave(now, flow);
             return Sent::Nothing;
         }
         flow.state = FlowState::Thinking;
         // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
-        if flow.group.protocol == Protocol::Tcp
-            && self.forward(now, flow, network, recorder) == Forwarded::Elsewhere
-        {
+        if flow.group.protocol == Protocol::Tcp && self.forward(now, flow) == Err(Sent::Astray) {
             return Sent::Astray;
         }
         flow.schedule(until, FlowStep::RequestDue, calendar);
         Sent::Nothing
     }
 
-    /// A pause is over.
-    pub(super) fn request_due(
-        &mut self,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> Sent {
+    pub(super) fn request_due(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let now = calendar.now();
         let is_done = flow.requests_sent == flow.requests;
         if !is_done && !is_too_old(now, flow) {
-            return self.send_request(flow, network, calendar, recorder);
+            return self.send_request(flow, calendar);
         }
-        self.leave(now, flow, network, recorder);
+        self.leave(now, flow);
         if !is_done {
-            self.go_on(now, flow);
+            self.clients.go_on(now, flow);
         }
         Sent::Nothing
     }
 
     /// The client closes a connection in good order.
-    fn leave(
-        &mut self,
-        now: SimTime,
-        flow: &mut Current<'_>,
-        network: &mut Network,
-        recorder: &mut Recorder,
-    ) {
+    fn leave(&mut self, now: SimTime, flow: &mut Current<'_>) {
         if flow.group.protocol == Protocol::Tcp {
             // Its FIN is the last packet that keeps the tracking entry alive.
-            let _ = network.route(now, self, flow, PacketKind::Data);
+            let _ = self.route(now, flow, PacketKind::Data);
         }
-        self.end(now, flow, None, recorder);
+        self.end(now, flow, None);
     }
 
     /// A request may have taken too long. If it is a later one that has not, the event comes again.
     /// Tells whether it has.
-    pub(super) fn request_timeout(
-        &mut self,
-        flow: &mut Current<'_>,
-        calendar: &mut Calendar,
-        recorder: &mut Recorder,
-    ) -> bool {
+    pub(super) fn request_timeout(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> bool {
         flow.marks.set(Mark::Timed, false);
         if flow.state != FlowState::Requesting {
             // It was answered, or has failed.
@@ -367,36 +267,45 @@ impl Clients {
         }
         let too_long = calendar.now() >= flow.request_deadline();
         if too_long {
-            self.fail(calendar.now(), flow, FailureCause::RequestTimeout, recorder);
+            self.fail(calendar.now(), flow, FailureCause::RequestTimeout);
         } else {
             flow.time_request(calendar);
         }
         too_long
     }
 
-    /// A connection fails.
-    pub(super) fn fail(
-        &mut self,
-        now: SimTime,
-        flow: &mut Current<'_>,
-        cause: FailureCause,
-        recorder: &mut Recorder,
-    ) {
+    pub(super) fn fail(&mut self, now: SimTime, flow: &mut Current<'_>, cause: FailureCause) {
         let nowhere = flow.backend.is_none();
-        self.end(now, flow, Some(if nowhere { FailureCause::NoBackend } else { cause }), recorder);
+        self.end(now, flow, Some(if nowhere { FailureCause::NoBackend } else { cause }));
     }
 
-    fn end(
-        &mut self,
-        now: SimTime,
-        flow: &mut Current<'_>,
-        failure: Option<FailureCause>,
-        recorder: &mut Recorder,
-    ) {
-        close(now, flow, recorder);
+    fn end(&mut self, now: SimTime, flow: &mut Current<'_>, failure: Option<FailureCause>) {
+        self.close(now, flow);
         flow.state = FlowState::Over;
-        self.ended(now, flow, failure.is_some());
-        recorder.ended(now, flow, failure);
+        self.clients.ended(now, flow, failure.is_some());
+        self.recorder.ended(now, flow, failure);
+    }
+
+    /// A later packet of a connection goes to another backend than those before.
+    fn divert(&mut self, now: SimTime, flow: &mut Current<'_>) {
+        if flow.backend.is_some() {
+            self.recorder.diverted(flow);
+            self.close(now, flow);
+        }
+    }
+
+    #[inline(always)]
+    fn activate(&mut self, now: SimTime, flow: &mut Current<'_>, backend: BackendId) {
+        flow.marks.set(Mark::Open, true);
+        self.recorder.activated(now, flow.client, backend);
+    }
+
+    #[inline(always)]
+    fn close(&mut self, now: SimTime, flow: &mut Current<'_>) {
+        if let (true, Some(backend)) = (flow.marks.has(Mark::Open), flow.backend) {
+            flow.marks.set(Mark::Open, false);
+            self.recorder.closed(now, flow.client, backend);
+        }
     }
 }
 
@@ -413,26 +322,4 @@ fn send_again(flow: &mut Current<'_>, step: FlowStep, calendar: &mut Calendar) {
     }
     flow.resends += 1;
     flow.schedule(again, step, calendar);
-}
-
-/// A later packet of a connection goes to another backend than those before.
-fn divert(now: SimTime, flow: &mut Current<'_>, recorder: &mut Recorder) {
-    if flow.backend.is_some() {
-        recorder.diverted(flow);
-        close(now, flow, recorder);
-    }
-}
-
-#[inline(always)]
-fn activate(now: SimTime, flow: &mut Current<'_>, backend: BackendId, recorder: &mut Recorder) {
-    flow.marks.set(Mark::Open, true);
-    recorder.activated(now, flow.client, backend);
-}
-
-#[inline(always)]
-fn close(now: SimTime, flow: &mut Current<'_>, recorder: &mut Recorder) {
-    if let (true, Some(backend)) = (flow.marks.has(Mark::Open), flow.backend) {
-        flow.marks.set(Mark::Open, false);
-        recorder.closed(now, flow.client, backend);
-    }
 }

@@ -4,42 +4,23 @@ use super::outcome::FailureCause;
 use crate::ids::{BackendId, FlowId};
 
 /// Something that happens at one moment. (Arrivals are not events: they are merged with them, see
-/// [`super::clients`].)
+/// [`super::clients`].) Numbers are those of lists of the scenario, or of a backend's probers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A step of a connection.
-    Flow {
-        /// Which connection.
-        flow: FlowId,
-        /// What happens to it.
-        step: FlowStep,
-    },
+    Flow { flow: FlowId, step: FlowStep },
     /// Something about a backend.
-    Backend {
-        /// Which backend.
-        backend: BackendId,
-        /// What happens to it.
-        step: BackendStep,
-    },
-    /// A fault begins or ends.
-    Fault {
-        /// The number of its strike.
-        strike: u32,
-        /// Whether it begins.
-        begins: bool,
-    },
+    Backend { backend: BackendId, step: BackendStep },
+    /// A fault strikes, or its strike ends.
+    Fault { strike: u32, begins: bool },
     /// An operator does something.
-    Operation {
-        /// Its number in the scenario.
-        number: u32,
-    },
+    Operation { number: u32 },
     /// An autoscaler looks at its group.
-    Autoscale {
-        /// Its number.
-        number: u32,
-    },
-    /// The measured window begins, goes on, or ends.
-    Clock(ClockStep),
+    Autoscale { number: u32 },
+    /// The warm-up is over.
+    WindowStarts,
+    /// A sample of the timeline is complete.
+    SampleEnds,
 }
 
 /// A step of a connection.
@@ -91,46 +72,17 @@ pub(super) enum BackendStep {
     /// An autoscaler ordered it: it begins to serve.
     Boots,
     /// A probe sets out.
-    ProbeStarts {
-        /// The number of the prober.
-        prober: u8,
-    },
+    ProbeStarts { prober: u8 },
     /// A probe reaches it.
-    ProbeArrives {
-        /// The number of the prober.
-        prober: u8,
-    },
+    ProbeArrives { prober: u8 },
     /// A worker is done with a probe that went through the queue.
-    ProbeServed {
-        /// The number of the prober.
-        prober: u8,
-    },
+    ProbeServed { prober: u8 },
     /// A probe that went through the queue may have had no answer in time.
-    ProbeTimesOut {
-        /// The number of the prober.
-        prober: u8,
-    },
+    ProbeTimesOut { prober: u8 },
     /// Jobs that share the workers may have ended.
     SharedEnds,
     /// A probe's result is known.
-    ProbeEnds {
-        /// The number of the prober.
-        prober: u8,
-        /// Whether it was answered in time.
-        success: bool,
-    },
+    ProbeEnds { prober: u8, success: bool },
     /// The load balancer takes notice of a changed state of health.
-    HealthApplies {
-        /// The new state.
-        healthy: bool,
-    },
-}
-
-/// A moment of the measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClockStep {
-    /// The warm-up is over.
-    WindowStarts,
-    /// A sample of the timeline is complete.
-    SampleEnds,
+    HealthApplies { healthy: bool },
 }

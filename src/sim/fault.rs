@@ -4,8 +4,8 @@ use rand::Rng;
 
 use super::calendar::Calendar;
 use super::event::Event;
+use super::front::Front;
 use super::machines::Machines;
-use super::network::Network;
 use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
 };
@@ -13,7 +13,6 @@ use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::random::{Purpose, RunSeed, StreamKey};
 use crate::time::{SimDuration, SimTime};
 
-/// One time that a fault strikes.
 #[derive(Clone, Debug, PartialEq)]
 struct Strike {
     at: SimTime,
@@ -22,7 +21,6 @@ struct Strike {
     effect: StrikeEffect,
 }
 
-/// What it strikes, and what it does to it.
 #[derive(Clone, Debug, PartialEq)]
 enum StrikeEffect {
     Backends(Targets, BackendFault),
@@ -51,7 +49,6 @@ impl Targets {
     }
 }
 
-/// Everything that the faults of a run do.
 #[derive(Debug)]
 pub(super) struct Faults {
     strikes: Vec<Strike>,
@@ -76,12 +73,11 @@ impl Faults {
         }
     }
 
-    /// Plans all of them.
     pub(super) fn plan(&self, calendar: &mut Calendar) {
-        for (strike, number) in self.strikes.iter().zip(0_u32..) {
-            calendar.plan(strike.at, Event::Fault { strike: number, begins: true });
-            if let Some(end) = strike.end {
-                calendar.plan(end, Event::Fault { strike: number, begins: false });
+        for (strike, Strike { at, end, .. }) in (0..).zip(&self.strikes) {
+            calendar.plan(*at, Event::Fault { strike, begins: true });
+            if let Some(end) = *end {
+                calendar.plan(end, Event::Fault { strike, begins: false });
             }
         }
     }
@@ -99,34 +95,30 @@ impl Faults {
         edges
     }
 
-    /// The strike of this number begins or ends; gives the backends that clients find down now and did not before.
+    /// A strike begins or ends; gives the backends that clients find down now and did not before.
     pub(super) fn strike(
         &mut self,
         now: SimTime,
         (strike, begins): (u32, bool),
-        network: &mut Network,
+        front: &mut Front,
         machines: &mut Machines<'_>,
     ) -> Vec<BackendId> {
         let hit = &mut self.hit[strike as usize];
         match &self.strikes[strike as usize].effect {
             StrikeEffect::Link(between, fault) => {
-                network.links.fault(*between, *fault, begins);
+                front.links.fault(*between, *fault, begins);
                 Vec::new()
             }
             StrikeEffect::Backends(targets, fault) => {
                 if begins {
-                    let roster = network.balancer.roster();
+                    let roster = front.balancer.roster();
                     *hit =
                         targets.hit(|backend| !self.autoscaled[backend] || roster.member(backend).configured);
                 }
                 let mut went_down = targets.candidates.clone();
                 went_down.retain(|backend| {
-                    let machine = &mut machines.machines[*backend];
-                    if hit.binary_search(backend).is_err() {
-                        machine.pass_fault(now);
-                        return false;
-                    }
-                    machine.fault(now, *fault, begins)
+                    let struck = hit.binary_search(backend).is_ok();
+                    machines.machines[*backend].fault(now, struck.then_some(*fault), begins)
                 });
                 went_down
             }

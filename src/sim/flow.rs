@@ -51,7 +51,6 @@ pub(super) struct Flow {
     pub(super) number: u32,
     /// The life of its backend that accepted it: a backend that has failed since does not know it.
     pub(super) incarnation: u32,
-    /// Requests that it has sent.
     pub(super) requests_sent: u32,
     /// Requests that it makes in all.
     pub(super) requests: u32,
@@ -76,11 +75,9 @@ pub(super) struct Flow {
 
 const _: () = assert!(size_of::<Flow>() == 64);
 
-/// What is or is not so of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks(u8);
 
-/// One of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mark {
     /// How many requests it makes was given, not drawn: it is the same for a retry.
@@ -120,7 +117,6 @@ impl Flow {
         self.backend.expect("its packets have reached a backend")
     }
 
-    /// From the backend to the client.
     pub(super) fn way_back(&self) -> SimDuration {
         self.trip - self.trip.half()
     }
@@ -131,7 +127,6 @@ impl Flow {
 pub(super) struct Current<'a> {
     pub(super) id: FlowId,
     flow: &'a mut Flow,
-    /// Its client group.
     pub(super) group: &'a ClientGroup,
 }
 
@@ -148,7 +143,6 @@ impl Current<'_> {
         self.sent + self.group.request_timeout
     }
 
-    /// Plans a step of it.
     #[inline]
     pub(super) fn schedule(&mut self, time: SimTime, step: FlowStep, calendar: &mut Calendar) {
         self.pending += 1;
@@ -218,17 +212,14 @@ pub(super) struct Flows<'a> {
 const CHUNK: usize = 1 << 10;
 
 impl<'a> Flows<'a> {
-    /// No connection of these client groups.
     pub(super) fn new(groups: &'a IdVec<ClientId, ClientGroup>) -> Self {
         Self { groups, chunks: Vec::new(), used: 0, free: Vec::new() }
     }
 
-    /// A client group.
     pub(super) fn group(&self, client: ClientId) -> &'a ClientGroup {
         &self.groups[client]
     }
 
-    /// Gives a new connection a slot.
     #[inline]
     pub(super) fn add(&mut self, flow: Flow) -> Current<'_> {
         let id = self.free.pop().unwrap_or_else(|| self.add_slot(&flow));
@@ -293,7 +284,6 @@ impl<'a> Flows<'a> {
         self.chunks.len() * CHUNK * size_of::<Flow>() > 1 << 20
     }
 
-    /// Asks the processor to fetch a connection.
     #[inline]
     pub(super) fn prefetch(&self, id: FlowId) {
         prefetch_index(&self.chunks[id.index() / CHUNK][..], id.index() % CHUNK);

@@ -5,7 +5,6 @@ use crate::ids::{Id, PlaceId, ZoneId};
 use crate::random::Distribution;
 use crate::time::SimDuration;
 
-/// The links of a run.
 #[derive(Debug)]
 pub(super) struct Links {
     /// Row by row: a place's links to all zones.
@@ -37,13 +36,11 @@ impl Links {
         Self { links, zones: scenario.zones.len(), lossy: 0 }
     }
 
-    /// The link of a place with a zone.
     #[inline]
     pub(super) fn link(&self, place: PlaceId, zone: ZoneId) -> &Link {
         &self.links[place.index() * self.zones + zone.index()]
     }
 
-    /// Whether any link loses packets now.
     #[inline]
     pub(super) fn is_lossy(&self) -> bool {
         self.lossy > 0

@@ -4,12 +4,11 @@
 //! one meets the state that stands, and needs no event of its own. Only that an autoscaler puts a new machine in its place
 //! is not known: its removed predecessor serves on until then, and what is in service then finds its life over at its end.
 
-use super::scenario::{BackendFault, FailureMode, Failures, SlowStart};
+use super::scenario::{BackendFault, FailureMode, Failures, Server, SlowStart};
 use crate::ids::FlowId;
 use crate::random::{Stream, StreamKey};
 use crate::time::{SimDuration, SimTime};
 
-/// What a machine does with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MachineState {
     /// It answers.
@@ -20,7 +19,6 @@ pub(super) enum MachineState {
     Refusing,
 }
 
-/// One backend's machine.
 #[derive(Debug)]
 pub(super) struct Machine {
     present: Present,
@@ -31,8 +29,8 @@ pub(super) struct Machine {
     renewal: Option<Box<Renewal>>,
     /// The times at which faults begin or end for it, latest first.
     fault_edges: Vec<SimTime>,
-    /// Connections in service whose service outlasts the next change.
-    exposed: Vec<Exposed>,
+    /// Connections whose service outlasts the next change, with its end.
+    exposed: Vec<(FlowId, StreamKey, SimTime)>,
 }
 
 /// What every request asks of a machine: a line of a processor's cache, since there may be thousands of machines.
@@ -53,15 +51,6 @@ struct Present {
 
 const _: () = assert!(size_of::<Present>() == 64);
 
-/// A connection whose service a change of the machine's state may catch.
-#[derive(Debug)]
-struct Exposed {
-    flow: FlowId,
-    key: StreamKey,
-    done: SimTime,
-}
-
-/// An alternating renewal process.
 #[derive(Debug)]
 struct Renewal {
     failures: Failures,
@@ -71,15 +60,9 @@ struct Renewal {
 }
 
 impl Machine {
-    /// A machine that runs at time 0.
-    pub(super) fn new(
-        failures: Option<Failures>,
-        slow_start: Option<SlowStart>,
-        stream: Stream,
-        mut fault_edges: Vec<SimTime>,
-    ) -> Self {
+    pub(super) fn new(server: &Server, stream: Stream, mut fault_edges: Vec<SimTime>) -> Self {
         fault_edges.sort_by(|a, b| b.cmp(a));
-        let renewal = failures.map(|failures| {
+        let renewal = server.failures.clone().map(|failures| {
             let mut renewal = Renewal { failures, stream, up: true, next: SimTime::ZERO };
             renewal.draw_next(SimTime::ZERO);
             renewal
@@ -91,7 +74,7 @@ impl Machine {
                 next_change: SimTime::NEVER,
                 slowness: 1.0,
                 returned: None,
-                slow_start,
+                slow_start: server.slow_start,
             },
             causes: [0; 4],
             slowed: Vec::new(),
@@ -103,7 +86,6 @@ impl Machine {
         machine
     }
 
-    /// What it does with clients' packets now.
     #[inline]
     pub(super) fn state(&self) -> MachineState {
         self.present.state
@@ -111,18 +93,12 @@ impl Machine {
 
     /// What it does with probes now.
     pub(super) fn state_for_probes(&self) -> MachineState {
-        if self.is(FailureMode::Silent) || self.is(FailureMode::UnhealthyOnly) {
-            MachineState::Silent
-        } else if self.is(FailureMode::Refuse) {
-            MachineState::Refusing
-        } else {
-            MachineState::Up
-        }
+        self.state_by_causes(FailureMode::UnhealthyOnly)
     }
 
-    /// What it does with clients' packets, by its causes.
-    fn state_for_clients(&self) -> MachineState {
-        if self.is(FailureMode::Silent) || self.is(FailureMode::ServingOnly) {
+    /// What it does with those to whom it is silent in `mode` too.
+    fn state_by_causes(&self, mode: FailureMode) -> MachineState {
+        if self.is(FailureMode::Silent) || self.is(mode) {
             MachineState::Silent
         } else if self.is(FailureMode::Refuse) {
             MachineState::Refusing
@@ -141,7 +117,6 @@ impl Machine {
         at < self.present.next_change
     }
 
-    /// The number of its present life.
     pub(super) fn incarnation(&self) -> u32 {
         self.present.incarnation
     }
@@ -166,7 +141,7 @@ impl Machine {
     #[inline]
     pub(super) fn watch(&mut self, flow: FlowId, key: StreamKey, done: SimTime) {
         if done >= self.present.next_change {
-            self.exposed.push(Exposed { flow, key, done });
+            self.exposed.push((flow, key, done));
         }
     }
 
@@ -181,12 +156,14 @@ impl Machine {
         went_down
     }
 
-    /// Meets the beginning or the end of a fault; tells whether clients find it down now and did not before.
-    pub(super) fn fault(&mut self, now: SimTime, fault: BackendFault, begins: bool) -> bool {
+    /// Meets the beginning or the end of a fault, if it is struck and not only others; tells whether clients find it down now
+    /// and did not before.
+    pub(super) fn fault(&mut self, now: SimTime, fault: Option<BackendFault>, begins: bool) -> bool {
         let _edge = self.fault_edges.pop();
         let went_down = match fault {
-            BackendFault::Fails(mode) => self.strike(now, mode, begins),
-            BackendFault::Slow(factor) => {
+            None => false,
+            Some(BackendFault::Fails(mode)) => self.strike(now, mode, begins),
+            Some(BackendFault::Slow(factor)) => {
                 if begins {
                     self.slowed.push(factor.value());
                 } else {
@@ -211,26 +188,20 @@ impl Machine {
             renewal.up = true;
             renewal.draw_next(now);
         }
-        self.present.state = self.state_for_clients();
-        self.look_ahead(now);
-    }
-
-    /// A fault that could have struck it begins or ends for others.
-    pub(super) fn pass_fault(&mut self, now: SimTime) {
-        let _edge = self.fault_edges.pop();
+        self.present.state = self.state_by_causes(FailureMode::ServingOnly);
         self.look_ahead(now);
     }
 
     /// The connections that a failure catches in service.
     pub(super) fn take_exposed(&mut self) -> Vec<(FlowId, StreamKey)> {
-        std::mem::take(&mut self.exposed).into_iter().map(|exposed| (exposed.flow, exposed.key)).collect()
+        std::mem::take(&mut self.exposed).into_iter().map(|(flow, key, _)| (flow, key)).collect()
     }
 
     fn strike(&mut self, now: SimTime, mode: FailureMode, begins: bool) -> bool {
         let before = self.present.state;
         let causes = &mut self.causes[mode as usize];
         *causes = if begins { *causes + 1 } else { *causes - 1 };
-        let after = self.state_for_clients();
+        let after = self.state_by_causes(FailureMode::ServingOnly);
         self.present.state = after;
         let went_down = before == MachineState::Up && after != MachineState::Up;
         self.present.incarnation += u32::from(went_down);
@@ -242,7 +213,7 @@ impl Machine {
 
     /// Notes when the next change comes, and forgets the connections that were done before this one.
     fn look_ahead(&mut self, now: SimTime) {
-        self.exposed.retain(|exposed| exposed.done >= now);
+        self.exposed.retain(|(.., done)| *done >= now);
         let edge = self.fault_edges.last().copied().unwrap_or(SimTime::NEVER);
         self.present.next_change = self.next_renewal().unwrap_or(SimTime::NEVER).min(edge);
     }

@@ -1,34 +1,33 @@
 //! What an operator, or an autoscaler, does to the load balancer while it runs.
 
 use super::calendar::Calendar;
-use super::probing::Probing;
-use super::recorder::Recorder;
-use crate::lb::LoadBalancer;
+use super::front::Front;
+use super::machines::Machines;
 use crate::lb::change::Change;
 
 /// Makes `changes`. The load balancer takes them as one; then their probes and records follow.
 pub(super) fn change(
     changes: &[Change],
-    balancer: &mut LoadBalancer,
-    probing: &mut Probing<'_>,
+    front: &mut Front,
+    machines: &mut Machines<'_>,
     calendar: &mut Calendar,
-    recorder: &mut Recorder,
 ) {
     let now = calendar.now();
+    let Front { balancer, recorder, .. } = front;
     for change in changes {
         if let Change::SetChecked(backend, checked) = *change {
-            probing.set_checked(backend, checked);
+            machines.checked[backend] = checked;
         }
     }
     balancer.change_together(now, |balancer| {
         for change in changes {
             match *change {
                 Change::Configure(ref settings) => balancer.configure(now, settings.clone()),
-                Change::Add(backend) => balancer.add(now, backend, probing.is_initially_healthy(backend)),
+                Change::Add(backend) => balancer.add(now, backend, machines.is_initially_healthy(backend)),
                 Change::Remove(backend) => balancer.remove(now, backend),
                 Change::SetRole(backend, role) => balancer.set_role(now, backend, role),
                 Change::SetChecked(backend, _) if balancer.roster().member(backend).configured => {
-                    balancer.set_health(now, backend, probing.is_initially_healthy(backend));
+                    balancer.set_health(now, backend, machines.is_initially_healthy(backend));
                 }
                 Change::SetChecked(..) => {}
             }
@@ -36,17 +35,17 @@ pub(super) fn change(
     });
     for change in changes {
         match *change {
-            Change::Add(backend) => probing.hold(backend, calendar, recorder),
+            Change::Add(backend) => machines.hold(backend, calendar, recorder),
             Change::Remove(backend) => {
-                probing.stop_checking(backend);
+                machines.probers[backend].checking = false;
                 recorder.held(now, backend, None);
             }
             Change::SetChecked(backend, checked) => {
                 if !checked {
-                    probing.stop_checking(backend);
+                    machines.probers[backend].checking = false;
                 }
                 if balancer.roster().member(backend).configured {
-                    probing.hold(backend, calendar, recorder);
+                    machines.hold(backend, calendar, recorder);
                 }
             }
             Change::Configure(_) | Change::SetRole(..) => {}

@@ -78,14 +78,12 @@ pub struct ByZone<T> {
     pub nowhere: T,
 }
 
-impl<T: Default> ByZone<T> {
+impl<T: Clone + Default> ByZone<T> {
     /// Empty values for `zones` zones.
     pub fn new(zones: usize) -> Self {
         Self { zones: IdVec::from_fn(zones, |_| T::default()), nowhere: T::default() }
     }
-}
 
-impl<T: Clone> ByZone<T> {
     /// Of values zone by zone, then that for no backend: one at least.
     pub(super) fn of_row(row: &[T]) -> Self {
         let (nowhere, zones) = row.split_last().expect("a value for no backend");

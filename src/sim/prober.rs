@@ -3,7 +3,9 @@
 use rand::Rng;
 
 use super::machine::MachineState;
+use super::scenario::{BackendSpec, Scenario};
 use super::station::ProbeId;
+use crate::ids::{Id, PlaceId};
 use crate::lb::health::{HealthChecking, JointHealth, Phase};
 use crate::random::{Distribution, Purpose, RunSeed, StreamKey, open_unit};
 use crate::time::{SimDuration, SimTime};
@@ -17,7 +19,7 @@ pub(super) struct ProberSet {
     round_trips: Distribution<SimDuration>,
     probers: Vec<Prober>,
     /// Whether results count.
-    checking: bool,
+    pub(super) checking: bool,
     /// Whether probes set out.
     probing: bool,
 }
@@ -34,28 +36,17 @@ struct Prober {
     number: u64,
     /// Whether that has no result yet.
     awaiting: bool,
-    /// Its probes that workers are busy with: one that has timed out already may be among them.
-    in_service: Vec<InService>,
-}
-
-#[derive(Debug)]
-struct InService {
-    probe: ProbeId,
-    done: SimTime,
-    /// The life of the machine in which it began.
-    life: u32,
+    /// Its probes that workers are busy with, each with its end and the life of the machine in which it began: one that has
+    /// timed out already may be among them.
+    in_service: Vec<(ProbeId, SimTime, u32)>,
 }
 
 impl ProberSet {
-    /// The probers of the backend called `backend`. Results count only once [`check`](Self::check) is called.
-    pub(super) fn new(
-        check: HealthChecking,
-        round_trips: Distribution<SimDuration>,
-        seed: RunSeed,
-        backend: &str,
-    ) -> Self {
-        let phases = seed.stream(Purpose::ProbePhase, backend);
-        let trips = seed.stream(Purpose::ProbeTrips, backend);
+    /// The probers of the backend that `spec` describes. Results count only once [`check`](Self::check) is called.
+    pub(super) fn new(scenario: &Scenario, spec: &BackendSpec, seed: RunSeed) -> Self {
+        let check = scenario.health_check;
+        let phases = seed.stream(Purpose::ProbePhase, &spec.name);
+        let trips = seed.stream(Purpose::ProbeTrips, &spec.name);
         let count = u64::from(check.probers.count.get());
         // The first prober's draws are those that it has alone.
         let of = |key: StreamKey, number| if number == 0 { key } else { key.child(number) };
@@ -71,7 +62,7 @@ impl ProberSet {
         Self {
             check,
             health: JointHealth::new(check.probers, check.initially_healthy),
-            round_trips,
+            round_trips: scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone].clone(),
             probers: (0..count).map(prober).collect(),
             checking: false,
             probing: false,
@@ -87,11 +78,6 @@ impl ProberSet {
             return Vec::new();
         }
         (0..).zip(&self.probers).map(|(number, prober)| (number, now + prober.offset)).collect()
-    }
-
-    /// Results do not count any more.
-    pub(super) fn stop_checking(&mut self) {
-        self.checking = false;
     }
 
     /// A probe sets out into a network that lets packets pass with probability `passes` and adds `delay` to a round trip;
@@ -121,17 +107,14 @@ impl ProberSet {
         (start + wait, state == MachineState::Up)
     }
 
-    /// The probe that is under way.
     pub(super) fn current(&self, prober: u8) -> ProbeId {
         ProbeId { prober, number: self.probers[usize::from(prober)].number as u16 }
     }
 
-    /// Whether the latest probe of `prober` has no result yet.
     pub(super) fn is_awaiting(&self, prober: u8) -> bool {
         self.probers[usize::from(prober)].awaiting
     }
 
-    /// Whether `probe` has no result yet.
     pub(super) fn awaits(&self, probe: ProbeId) -> bool {
         self.is_awaiting(probe.prober) && self.current(probe.prober) == probe
     }
@@ -143,14 +126,14 @@ impl ProberSet {
 
     /// A worker is busy with `probe` until `done`, in life `life` of the machine.
     pub(super) fn serve(&mut self, probe: ProbeId, done: SimTime, life: u32) {
-        self.probers[usize::from(probe.prober)].in_service.push(InService { probe, done, life });
+        self.probers[usize::from(probe.prober)].in_service.push((probe, done, life));
     }
 
     /// The probe of `prober` that a worker is busy with until `done`, and the life of the machine in which it began.
     pub(super) fn take_served(&mut self, done: SimTime, prober: u8) -> (ProbeId, u32) {
         let in_service = &mut self.probers[usize::from(prober)].in_service;
-        let position = in_service.iter().position(|service| service.done == done);
-        let InService { probe, life, .. } = in_service.remove(position.expect("it has begun"));
+        let position = in_service.iter().position(|(_, end, _)| *end == done);
+        let (probe, _, life) = in_service.remove(position.expect("it has begun"));
         (probe, life)
     }
 
@@ -166,14 +149,8 @@ impl ProberSet {
         self.probers[usize::from(prober)].awaiting = false;
         self.health.observe(prober, success, self.check.thresholds).filter(|_| self.checking)
     }
-
-    /// Whether results count.
-    pub(super) fn is_checking(&self) -> bool {
-        self.checking
-    }
 }
 
-/// What a draw of a probe is for.
 #[derive(Clone, Copy, Debug)]
 enum ProbeDraw {
     Trip,
@@ -182,7 +159,6 @@ enum ProbeDraw {
 }
 
 impl Prober {
-    /// The generator of one draw of the latest probe.
     fn draws(&self, what: ProbeDraw) -> impl Rng + use<> {
         self.trips.draws_of(self.number << 2 | what as u64)
     }

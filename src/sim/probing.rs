@@ -4,55 +4,21 @@
 //! overload makes a backend unhealthy.
 
 use super::calendar::Calendar;
-use super::event::{BackendStep, Event};
+use super::event::BackendStep;
+use super::flow::Flows;
+use super::front::Front;
 use super::machine::MachineState;
 use super::machines::Machines;
-use super::network::Network;
-use super::prober::ProberSet;
 use super::recorder::Recorder;
-use super::scenario::Scenario;
 use super::station::{Admission, Job, ProbeId};
-use crate::ids::{BackendId, Id, IdVec, PlaceId};
-use crate::lb::LoadBalancer;
+use crate::ids::{BackendId, Id, PlaceId};
 use crate::lb::weight::WeightState;
-use crate::random::RunSeed;
+use crate::time::SimTime;
 
-/// The probers of every backend, and whom they check.
-#[derive(Debug)]
-pub(super) struct Probing<'a> {
-    scenario: &'a Scenario,
-    probers: IdVec<BackendId, ProberSet>,
-    /// Whether a health check judges each backend, if it is configured.
-    checked: IdVec<BackendId, bool>,
-}
-
-/// One prober of a backend.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProberId {
-    pub(super) backend: BackendId,
-    /// Its number among the backend's.
-    pub(super) prober: u8,
-}
-
-impl<'a> Probing<'a> {
-    /// Those of `scenario`, of which none probes yet.
-    pub(super) fn new(scenario: &'a Scenario, seed: RunSeed) -> Self {
-        let probers = scenario.backends.iter().map(|spec| {
-            let round_trips = &scenario.round_trips[PlaceId::from_index(spec.zone.index())][spec.zone];
-            ProberSet::new(scenario.health_check, round_trips.clone(), seed, &spec.name)
-        });
-        let checked = scenario.backends.iter().map(|spec| spec.checked);
-        Self { scenario, probers: probers.collect(), checked: checked.collect() }
-    }
-
+impl Machines<'_> {
     /// Whether a backend is held healthy before its first probes. Without a health check it is always (TPA-4).
     pub(super) fn is_initially_healthy(&self, backend: BackendId) -> bool {
         self.scenario.health_check.initially_healthy || !self.checked[backend]
-    }
-
-    /// A backend is judged by the health check from now on if it is configured, or not any more.
-    pub(super) fn set_checked(&mut self, backend: BackendId, checked: bool) {
-        self.checked[backend] = checked;
     }
 
     /// Begins to hold a configured backend healthy or not, and to check it where a health check judges it.
@@ -61,46 +27,34 @@ impl<'a> Probing<'a> {
         recorder.held(now, backend, Some(self.is_initially_healthy(backend)));
         if self.checked[backend] {
             for (prober, start) in self.probers[backend].check(now) {
-                let step = BackendStep::ProbeStarts { prober };
-                calendar.plan(start, Event::Backend { backend, step });
+                calendar.plan_step(start, backend, BackendStep::ProbeStarts { prober });
             }
         }
     }
 
-    /// What probes of a backend say does not count any more.
-    pub(super) fn stop_checking(&mut self, backend: BackendId) {
-        self.probers[backend].stop_checking();
-    }
-
-    /// Whether `probe` of a backend has no result yet.
-    pub(super) fn awaits(&self, backend: BackendId, probe: ProbeId) -> bool {
-        self.probers[backend].awaits(probe)
-    }
-
-    /// A probe sets out.
     pub(super) fn probe_starts(
         &mut self,
-        ProberId { backend, prober }: ProberId,
-        network: &Network,
-        machines: &Machines<'_>,
+        backend: BackendId,
+        prober: u8,
+        front: &Front,
         calendar: &mut Calendar,
     ) {
         let zone = self.scenario.backends[backend].zone;
         let place = PlaceId::from_index(zone.index());
-        let (delay, passes) = (network.links.link(place, zone).delay, network.links.passes(place, zone));
+        let (delay, passes) = (front.links.link(place, zone).delay, front.links.passes(place, zone));
         let now = calendar.now();
         let (arrival, next) = self.probers[backend].start(now, prober, delay, passes);
         let timeout = now + self.scenario.health_check.timeout;
-        let waits = self.probes_wait(backend, machines);
-        let mut plan = |time, step| calendar.plan(time, Event::Backend { backend, step });
+        let waits = self.probes_wait(backend);
+        let mut plan = |time, step| calendar.plan_step(time, backend, step);
         if waits {
             // Before the next start, which may be at the same time.
             plan(timeout, BackendStep::ProbeTimesOut { prober });
         }
         plan(next, BackendStep::ProbeStarts { prober });
         match arrival {
-            Some(arrival) if machines.machines[backend].is_known(arrival) && !waits => {
-                let state = machines.machines[backend].state_for_probes();
+            Some(arrival) if self.machines[backend].is_known(arrival) && !waits => {
+                let state = self.machines[backend].state_for_probes();
                 let (end, success) = self.probers[backend].arrive(prober, state);
                 plan(end, BackendStep::ProbeEnds { prober, success });
             }
@@ -110,111 +64,88 @@ impl<'a> Probing<'a> {
         }
     }
 
-    /// A probe reaches its backend.
-    pub(super) fn probe_arrives(
-        &mut self,
-        ProberId { backend, prober }: ProberId,
-        machines: &mut Machines<'_>,
-        calendar: &mut Calendar,
-    ) {
-        let machine = &machines.machines[backend];
+    pub(super) fn probe_arrives(&mut self, backend: BackendId, prober: u8, calendar: &mut Calendar) {
+        let machine = &self.machines[backend];
         let mut state = machine.state_for_probes();
-        let waits = self.probes_wait(backend, machines);
+        let waits = self.probes_wait(backend);
         if waits && state == MachineState::Silent {
             return;
         }
         // A machine whose serving alone has failed answers probes as if it were idle.
         if waits && state == MachineState::Up && machine.state() == MachineState::Up {
             let probe = self.probers[backend].current(prober);
-            match machines.stations[backend].admit(calendar.now(), Job::Probe(probe)) {
-                Admission::Starts => return self.serve_probe(backend, probe, machines, calendar),
+            match self.stations[backend].admit(calendar.now(), Job::Probe(probe)) {
+                Admission::Starts => return self.serve_probe(backend, probe, calendar),
                 Admission::Waits => return,
                 Admission::Full => state = MachineState::Refusing,
             }
         }
         let (end, success) = self.probers[backend].arrive(prober, state);
-        let step = BackendStep::ProbeEnds { prober, success };
-        calendar.plan(end, Event::Backend { backend, step });
+        calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober, success });
     }
 
-    /// A worker begins with a probe.
-    pub(super) fn serve_probe(
-        &mut self,
-        backend: BackendId,
-        probe: ProbeId,
-        machines: &mut Machines<'_>,
-        calendar: &mut Calendar,
-    ) {
+    pub(super) fn serve_probe(&mut self, backend: BackendId, probe: ProbeId, calendar: &mut Calendar) {
         let now = calendar.now();
-        let work = self.probers[backend].work(probe, machines.stations[backend].service_time);
-        let work = work.scaled(machines.machines[backend].slowness(now));
-        if machines.stations[backend].is_sharing() {
-            return machines.share(backend, Job::Probe(probe), work, calendar);
+        let work = self.probers[backend].work(probe, self.stations[backend].service_time);
+        let work = work.scaled(self.machines[backend].slowness(now));
+        if self.stations[backend].is_sharing() {
+            return self.share(backend, Job::Probe(probe), work, calendar);
         }
-        let (done, life) = (now + work, machines.machines[backend].incarnation());
+        let (done, life) = (now + work, self.machines[backend].incarnation());
         self.probers[backend].serve(probe, done, life);
-        let step = BackendStep::ProbeServed { prober: probe.prober };
-        calendar.plan(done, Event::Backend { backend, step });
+        calendar.plan_step(done, backend, BackendStep::ProbeServed { prober: probe.prober });
     }
 
-    /// A worker would be done now with a probe, if the machine has not failed since. Tells whether it is.
+    /// A worker is done now with a probe, and takes the next job, if the machine has not failed since.
     pub(super) fn probe_served(
         &mut self,
-        ProberId { backend, prober }: ProberId,
-        machines: &Machines<'_>,
+        backend: BackendId,
+        prober: u8,
+        flows: &mut Flows<'_>,
         calendar: &mut Calendar,
-    ) -> bool {
+    ) {
         let (probe, life) = self.probers[backend].take_served(calendar.now(), prober);
-        let is_done = machines.machines[backend].incarnation() == life;
-        if is_done {
+        if self.machines[backend].incarnation() == life {
             self.probe_answered(backend, probe, calendar);
+            self.serve_next(backend, flows, calendar);
         }
-        is_done
     }
 
     /// A backend answers a probe that went through its queue.
     pub(super) fn probe_answered(&self, backend: BackendId, probe: ProbeId, calendar: &mut Calendar) {
         if let Some(end) = self.probers[backend].answer(calendar.now(), probe) {
-            let step = BackendStep::ProbeEnds { prober: probe.prober, success: true };
-            calendar.plan(end, Event::Backend { backend, step });
+            calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober: probe.prober, success: true });
         }
     }
 
-    /// Whether the latest probe of a prober has no result yet.
-    pub(super) fn is_awaiting(&self, ProberId { backend, prober }: ProberId) -> bool {
-        self.probers[backend].is_awaiting(prober)
-    }
-
-    /// A probe's result is known. Gives the backend's state of health, if it has changed and takes effect at once.
     pub(super) fn probe_ends(
         &mut self,
-        ProberId { backend, prober }: ProberId,
-        success: bool,
-        balancer: &mut LoadBalancer,
+        backend: BackendId,
+        (prober, success): (u8, bool),
+        front: &mut Front,
         calendar: &mut Calendar,
-    ) -> Option<bool> {
+    ) {
         let changed = self.probers[backend].end(prober, success);
         if self.scenario.balancer.weighted {
             let reported = self.scenario.groups[self.scenario.backends[backend].group].weight;
-            balancer.set_weight(backend, if success { reported } else { WeightState::Unavailable });
+            front.balancer.set_weight(backend, if success { reported } else { WeightState::Unavailable });
         }
-        let healthy = changed?;
-        let delay = self.scenario.health_check.propagation_delay;
-        if !delay.is_zero() {
-            let step = BackendStep::HealthApplies { healthy };
-            calendar.plan(calendar.now() + delay, Event::Backend { backend, step });
-            return None;
+        let Some(healthy) = changed else { return };
+        let (now, delay) = (calendar.now(), self.scenario.health_check.propagation_delay);
+        if delay.is_zero() {
+            return self.health_applies(now, backend, healthy, front);
         }
-        Some(healthy)
+        calendar.plan_step(now + delay, backend, BackendStep::HealthApplies { healthy });
     }
 
-    /// Whether what probes of a backend say counts.
-    pub(super) fn is_checking(&self, backend: BackendId) -> bool {
-        self.probers[backend].is_checking()
+    /// The load balancer takes notice of a changed state of health, of a backend that is checked still.
+    pub(super) fn health_applies(&self, now: SimTime, backend: BackendId, healthy: bool, front: &mut Front) {
+        if self.probers[backend].checking && front.balancer.set_health(now, backend, healthy) {
+            front.recorder.held(now, backend, Some(healthy));
+        }
     }
 
-    /// Whether probes of this backend wait for a worker.
-    fn probes_wait(&self, backend: BackendId, machines: &Machines<'_>) -> bool {
-        self.scenario.health_check.through_queue && !machines.stations[backend].is_unlimited()
+    fn probes_wait(&self, backend: BackendId) -> bool {
+        self.scenario.health_check.through_queue && !self.stations[backend].is_unlimited()
     }
 }

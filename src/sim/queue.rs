@@ -31,7 +31,6 @@ struct Entry<E> {
     event: E,
 }
 
-/// Pending events.
 #[derive(Debug)]
 pub(super) struct EventQueue<E> {
     /// Sorted events before `bottom_end`; those before `head` are gone.
@@ -50,7 +49,6 @@ pub(super) struct EventQueue<E> {
     seen: [usize; STAGES],
 }
 
-/// Empty vectors with memory.
 #[derive(Debug)]
 struct Spare<E>(Vec<Vec<Entry<E>>>);
 
@@ -151,7 +149,6 @@ impl<E: Copy> EventQueue<E> {
         self.bottom.get(seen..end).unwrap_or_default().iter().map(|entry| entry.event)
     }
 
-    /// Puts an event among the sorted ones.
     #[inline]
     fn push_bottom(&mut self, entry: Entry<E>) {
         // Most late-comers, as the ends of round trips are, come before everything else: the place of the event that

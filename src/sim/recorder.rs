@@ -11,14 +11,13 @@ use super::outcome::{
     ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
-use super::station::{Waiting, WorkDone};
+use super::station::Station;
 use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
-use crate::lb::Counters;
 use crate::lb::policy::PlacementOutcome;
+use crate::lb::{Counters, LoadBalancer};
 use crate::stats::{Histogram, Level};
-use crate::time::{SimDuration, SimTime};
+use crate::time::SimTime;
 
-/// A pair of a client place and a backend zone.
 #[derive(Debug, Default)]
 struct Pair {
     latency: Latency,
@@ -39,13 +38,6 @@ impl Pair {
     }
 }
 
-/// A mean of utilizations.
-#[derive(Clone, Copy, Debug, Default)]
-struct Busy {
-    sum: f64,
-    count: u32,
-}
-
 /// What every connection changes of a backend's record: a line of a processor's cache.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -55,37 +47,30 @@ struct Load {
     peak_active: u64,
 }
 
-/// What one backend did so far.
 #[derive(Debug, Default)]
 struct BackendRecord {
     load: Load,
     /// Whether the load balancer holds it healthy; absent while it is not configured.
     held_healthy: Option<bool>,
-    /// Since when that is so.
     held_since: SimTime,
-    unhealthy: SimDuration,
-    configured: SimDuration,
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
-    peak_utilization: Option<f64>,
-    waiting: Option<Waiting>,
+    /// What else is known of its outcome.
+    known: BackendOutcome,
 }
 
 impl BackendRecord {
     /// Adds the time that it was configured, and that it was held unhealthy, up to `now`.
     fn count_time(&mut self, timing: &Timing, now: SimTime) {
-        let time = timing.measured_part(self.held_since, now);
-        if self.held_healthy.is_some() {
-            self.configured = self.configured + time;
-        }
-        if self.held_healthy == Some(false) {
-            self.unhealthy = self.unhealthy + time;
+        let nanos = timing.measured_part(self.held_since, now).as_nanos();
+        if let Some(healthy) = self.held_healthy {
+            self.known.configured_nanos += nanos;
+            self.known.unhealthy_nanos += if healthy { 0 } else { nanos };
         }
         self.held_since = now;
     }
 }
 
-/// The measurements of one run.
 #[derive(Debug)]
 pub(super) struct Recorder {
     timing: Timing,
@@ -97,31 +82,20 @@ pub(super) struct Recorder {
     zones: usize,
     /// Row by row: a client group's traffic to each zone, and to no backend.
     traffic: Vec<Traffic>,
-    decisions: IdVec<ClientId, [u64; PlacementOutcome::ALL.len()]>,
-    failures: [u64; FailureCause::ALL.len()],
     /// Row by row: a place's pairs with all zones.
     pairs: Vec<Pair>,
     backends: IdVec<BackendId, BackendRecord>,
     healthy: IdVec<ZoneId, Level>,
-    /// The utilizations of each zone's backends in this sample.
-    busy: IdVec<ZoneId, Busy>,
-    nowhere: Traffic,
-    unhealthy_connections: u64,
-    diverted_connections: u64,
-    timeline: Timeline,
-    /// The responses of the current sample.
+    /// The utilizations of each zone's backends in this sample: their sum and number.
+    busy: IdVec<ZoneId, (f64, u32)>,
     responses: Responses,
     sample_start: SimTime,
     sample_end: SimTime,
     samples_done: usize,
-    /// Measured connections that began, and those of them that completed.
-    started: u64,
-    completed: u64,
-    opened: u64,
     /// What the load balancer had counted when the last sample ended.
     counters: Counters,
-    /// The most tracking entries at one time up to then.
-    peak_entries: u64,
+    /// What is counted as it happens; the rest is filled in at the end.
+    outcome: Outcome,
 }
 
 impl Recorder {
@@ -138,30 +112,25 @@ impl Recorder {
             rows: scenario.clients.iter().map(|group| group.place.index() * zones).collect(),
             zones,
             traffic: vec![Traffic::default(); scenario.clients.len() * (zones + 1)],
-            decisions: scenario.clients.iter().map(|_| [0; PlacementOutcome::ALL.len()]).collect(),
-            failures: [0; FailureCause::ALL.len()],
             pairs,
             backends: scenario.backends.iter().map(|_| BackendRecord::default()).collect(),
             healthy: IdVec::from_fn(zones, |_| Level::default()),
-            nowhere: Traffic::default(),
-            unhealthy_connections: 0,
-            diverted_connections: 0,
-            timeline: Timeline {
-                traffic: std::iter::repeat_with(row).take(samples).collect(),
-                zones: vec![IdVec::from_fn(zones, |_| ZoneSample::default()); samples],
-                failover_switches: vec![0; samples],
-                responses: Vec::with_capacity(samples),
-            },
             responses: Responses::default(),
-            busy: IdVec::from_fn(zones, |_| Busy::default()),
+            busy: IdVec::from_fn(zones, |_| (0.0, 0)),
             sample_start: scenario.timing.window_start(),
             sample_end: scenario.timing.sample_end(scenario.timing.window_start()),
             samples_done: 0,
-            started: 0,
-            completed: 0,
-            opened: 0,
             counters: Counters::default(),
-            peak_entries: 0,
+            outcome: Outcome {
+                decisions: scenario.clients.iter().map(|_| [0; PlacementOutcome::ALL.len()]).collect(),
+                timeline: Timeline {
+                    traffic: std::iter::repeat_with(row).take(samples).collect(),
+                    zones: vec![IdVec::from_fn(zones, |_| ZoneSample::default()); samples],
+                    failover_switches: vec![0; samples],
+                    responses: Vec::with_capacity(samples),
+                },
+                ..Outcome::default()
+            },
         }
     }
 
@@ -171,11 +140,10 @@ impl Recorder {
         prefetch_index(self.backends.iter().as_slice(), backend.index());
     }
 
-    /// A connection begins.
     #[inline]
     pub(super) fn opened(&mut self, flow: &Flow) {
-        self.opened += 1;
-        self.started += u64::from(flow.is_measured());
+        self.outcome.opened += 1;
+        self.outcome.started += u64::from(flow.is_measured());
     }
 
     #[inline]
@@ -212,7 +180,6 @@ impl Recorder {
         self.pair(client, backend).active.down(now);
     }
 
-    /// A request is sent to `backend`.
     #[inline]
     pub(super) fn requested(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
         if flow.is_measured() {
@@ -221,7 +188,6 @@ impl Recorder {
         }
     }
 
-    /// A response is complete.
     #[inline]
     pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
         let taken = now.since(flow.sent).as_nanos();
@@ -238,7 +204,7 @@ impl Recorder {
 
     /// A later packet of a connection was sent to another backend.
     pub(super) fn diverted(&mut self, flow: &Flow) {
-        self.diverted_connections += u64::from(flow.is_measured());
+        self.outcome.diverted_connections += u64::from(flow.is_measured());
     }
 
     /// A connection is over, for `failure` or complete.
@@ -249,7 +215,7 @@ impl Recorder {
         // The timeline shows every failure of the window, also of connections that began before it.
         if failure.is_some() && self.timing.is_measured(now) {
             let sample = self.sample_of(now);
-            self.timeline.traffic[sample][place].at(zone).failed += 1;
+            self.outcome.timeline.traffic[sample][place].at(zone).failed += 1;
         }
         if !flow.is_measured() {
             return;
@@ -257,11 +223,11 @@ impl Recorder {
         let failed = u64::from(failure.is_some());
         let traffic = Traffic { connections: 1, failed_connections: failed, ..Traffic::default() };
         self.add(flow.client, flow.backend, &traffic);
-        self.decisions[flow.client][flow.outcome as usize] += 1;
-        self.unhealthy_connections += u64::from(flow.marks.has(Mark::OnUnhealthy));
+        self.outcome.decisions[flow.client][flow.outcome as usize] += 1;
+        self.outcome.unhealthy_connections += u64::from(flow.marks.has(Mark::OnUnhealthy));
         match failure {
-            Some(cause) => self.failures[cause as usize] += 1,
-            None => self.completed += 1,
+            Some(cause) => self.outcome.failures[cause as usize] += 1,
+            None => self.outcome.completed += 1,
         }
         // Most connections end in the sample in which they began.
         match flow.backend {
@@ -270,7 +236,7 @@ impl Recorder {
             }
             _ => {
                 let sample = self.sample_of(flow.started);
-                self.timeline.traffic[sample][place].at(zone).connections += 1;
+                self.outcome.timeline.traffic[sample][place].at(zone).connections += 1;
             }
         }
     }
@@ -288,7 +254,6 @@ impl Recorder {
         record.held_healthy = healthy;
     }
 
-    /// The measured window begins.
     pub(super) fn window_starts(&mut self, now: SimTime) {
         self.pairs.iter_mut().for_each(|pair| pair.active.restart(now));
         self.healthy.iter_mut().for_each(|level| level.restart(now));
@@ -296,29 +261,33 @@ impl Recorder {
         self.backends.iter_mut().for_each(|record| record.load.peak_active = record.load.active);
     }
 
-    /// The workers of `backend` have worked so long in the sample that ends.
-    pub(super) fn worked(&mut self, now: SimTime, backend: BackendId, work: WorkDone) {
-        let length = now.since(self.sample_start).as_nanos() as f64;
-        let utilization = work.nanos as f64 / (f64::from(work.workers) * length);
-        let record = &mut self.backends[backend];
-        *record.busy_nanos.get_or_insert(0.0) += utilization * length;
-        record.peak_utilization = Some(record.peak_utilization.unwrap_or(0.0).max(utilization));
-        if record.held_healthy.is_some() {
-            let busy = &mut self.busy[self.backend_zones[backend]];
-            busy.sum += utilization;
-            busy.count += 1;
+    pub(super) fn window_ends(&mut self, now: SimTime, stations: &IdVec<BackendId, Station<'_>>) {
+        for (record, station) in self.backends.iter_mut().zip(stations) {
+            record.known.mean_queue_length = station.mean_queue_length(now, self.timing.duration);
+            record.known.mean_wait = station.mean_wait();
         }
     }
 
-    /// How long requests waited at `backend` in the measured window.
-    pub(super) fn waited(&mut self, backend: BackendId, waiting: Waiting) {
-        self.backends[backend].waiting = Some(waiting);
-    }
-
-    /// A sample of the timeline ends, up to which the load balancer has counted this since the window began.
-    pub(super) fn sample_ends(&mut self, now: SimTime, counters: Counters, peak_entries: u64) {
+    pub(super) fn sample_ends(
+        &mut self,
+        now: SimTime,
+        balancer: &LoadBalancer,
+        stations: &mut IdVec<BackendId, Station<'_>>,
+    ) {
         let length = now.since(self.sample_start).as_nanos() as f64;
-        let row = &mut self.timeline.traffic[self.samples_done];
+        for (backend, station) in stations.pairs_mut() {
+            let Some(utilization) = station.take_utilization(now, length) else { continue };
+            let record = &mut self.backends[backend];
+            *record.busy_nanos.get_or_insert(0.0) += utilization * length;
+            let peak = &mut record.known.peak_utilization;
+            *peak = Some(peak.unwrap_or(0.0).max(utilization));
+            if record.held_healthy.is_some() {
+                let (sum, count) = &mut self.busy[self.backend_zones[backend]];
+                *sum += utilization;
+                *count += 1;
+            }
+        }
+        let row = &mut self.outcome.timeline.traffic[self.samples_done];
         let samples = row.iter_mut().flat_map(|samples| samples.zones.iter_mut());
         for (sample, pair) in samples.zip(self.pairs.iter_mut()) {
             sample.connections += std::mem::take(&mut pair.sample_connections);
@@ -327,16 +296,17 @@ impl Recorder {
             sample.connect_p99 = pair.sample_connect.quantile(990);
             pair.end_connect_sample();
         }
-        for (zone, sample) in self.timeline.zones[self.samples_done].pairs_mut() {
+        for (zone, sample) in self.outcome.timeline.zones[self.samples_done].pairs_mut() {
             sample.healthy = self.healthy[zone].area(now) as f64 / length;
             self.healthy[zone].restart(now);
-            let busy = std::mem::take(&mut self.busy[zone]);
-            sample.utilization = (busy.count > 0).then(|| busy.sum / f64::from(busy.count));
+            let (sum, count) = std::mem::take(&mut self.busy[zone]);
+            sample.utilization = (count > 0).then(|| sum / f64::from(count));
         }
-        self.timeline.failover_switches[self.samples_done] =
-            counters.failover_switches - self.counters.failover_switches;
-        (self.counters, self.peak_entries) = (counters, peak_entries);
-        self.timeline.responses.push(std::mem::take(&mut self.responses));
+        self.outcome.timeline.failover_switches[self.samples_done] =
+            balancer.counters().failover_switches - self.counters.failover_switches;
+        self.counters = balancer.counters();
+        self.outcome.conntrack_peak_entries = balancer.peak_entries();
+        self.outcome.timeline.responses.push(std::mem::take(&mut self.responses));
         self.samples_done += 1;
         self.sample_start = now;
         self.sample_end = self.timing.sample_end(now);
@@ -353,38 +323,22 @@ impl Recorder {
         self.pairs.iter_mut().for_each(Pair::end_connect_sample);
         let mut latencies = self.pairs.into_iter().map(|pair| pair.latency);
         let latency = (0..places).map(|_| latencies.by_ref().take(self.zones).collect()).collect();
+        let backend = |record: &BackendRecord| BackendOutcome {
+            traffic: record.load.traffic,
+            utilization: record.busy_nanos.map(|nanos| nanos / duration),
+            peak_active: record.load.peak_active,
+            ..record.known
+        };
         let outcome = Outcome {
             traffic: self.traffic.chunks(self.zones + 1).map(ByZone::of_row).collect(),
-            decisions: self.decisions,
-            failures: self.failures,
             latency,
-            backends: self
-                .backends
-                .iter()
-                .map(|record| BackendOutcome {
-                    traffic: record.load.traffic,
-                    utilization: record.busy_nanos.map(|nanos| nanos / duration),
-                    peak_utilization: record.peak_utilization,
-                    mean_queue_length: record.waiting.map(|waiting| waiting.mean_length),
-                    mean_wait: record.waiting.and_then(|waiting| waiting.mean_nanos),
-                    peak_active: record.load.peak_active,
-                    configured_nanos: record.configured.as_nanos(),
-                    unhealthy_nanos: record.unhealthy.as_nanos(),
-                })
-                .collect(),
-            nowhere: self.nowhere,
-            started: self.started,
-            completed: self.completed,
-            unhealthy_connections: self.unhealthy_connections,
-            diverted_connections: self.diverted_connections,
-            timeline: self.timeline,
-            opened: self.opened,
+            backends: self.backends.iter().map(backend).collect(),
             conntrack_lookups: self.counters.lookups,
             conntrack_hits: self.counters.hits,
-            conntrack_peak_entries: self.peak_entries,
             health_transitions: self.counters.health_transitions,
             failover_switches: self.counters.failover_switches,
             events,
+            ..self.outcome
         };
         outcome.assert_conserved();
         outcome
@@ -400,7 +354,7 @@ impl Recorder {
                 self.traffic[client.index() * (self.zones + 1) + zone] += traffic;
             }
             None => {
-                self.nowhere += traffic;
+                self.outcome.nowhere += traffic;
                 self.traffic[client.index() * (self.zones + 1) + self.zones] += traffic;
             }
         }

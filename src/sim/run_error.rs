@@ -22,3 +22,6 @@ pub enum RunError {
     #[error(transparent)]
     Trace(#[from] TraceError),
 }
+
+/// What comes of a step of a run.
+pub(super) type RunResult<T> = Result<T, Box<RunError>>;

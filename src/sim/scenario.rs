@@ -1,5 +1,7 @@
 //! What one run simulates: the experiment file's cell with every name resolved and every default filled in.
 
+mod faults;
+
 use std::num::{NonZeroU16, NonZeroU32};
 
 use schemars::JsonSchema;
@@ -17,7 +19,9 @@ use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
+pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault};
 
 /// A complete description of one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,12 +67,8 @@ impl Scenario {
 
     /// When the first fault or operation comes of which the file gives the time.
     pub fn first_event(&self) -> Option<SimTime> {
-        let faults = self.faults.iter().filter_map(|fault| match fault.schedule {
-            FaultSchedule::Once { at, .. }
-            | FaultSchedule::Flapping { at, .. }
-            | FaultSchedule::Rolling { at, .. } => Some(at),
-            FaultSchedule::Random { .. } => None,
-        });
+        let known = self.faults.iter().filter(|fault| !fault.schedule.is_random());
+        let faults = known.map(|fault| fault.schedule.start());
         faults.chain(self.operations.iter().map(|operation| operation.at)).min()
     }
 
@@ -82,7 +82,7 @@ impl Scenario {
     /// The same world without what the file says will happen, and when.
     #[must_use]
     pub fn undisturbed(mut self) -> Self {
-        self.faults.retain(|fault| matches!(fault.schedule, FaultSchedule::Random { .. }));
+        self.faults.retain(|fault| fault.schedule.is_random());
         self.operations.clear();
         self
     }
@@ -165,22 +165,11 @@ impl Default for Prices {
     }
 }
 
-/// An amount of USD: zero or more, and at most a million.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-unit" = "USD"))]
-pub struct Price(f64);
-
-/// A number that is no price.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a price; write US dollars, from 0.0 to 1000000.0")]
-pub struct NotAPrice(f64);
-
-impl TryFrom<f64> for Price {
-    type Error = NotAPrice;
-    fn try_from(value: f64) -> Result<Self, NotAPrice> {
-        if (0.0..=1e6).contains(&value) { Ok(Self(value)) } else { Err(NotAPrice(value)) }
-    }
+number! {
+    /// An amount of USD: zero or more, and at most a million.
+    #[schemars(extend("minimum" = 0, "maximum" = 1_000_000, "x-unit" = "USD"))]
+    Price: |value| (0.0..=1e6).contains(&value),
+    "{value} is not a price; write US dollars, from 0.0 to 1000000.0"
 }
 
 impl Price {
@@ -298,16 +287,17 @@ pub struct SlowStart {
     factor: Factor,
 }
 
-/// A slow start that is over at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a slow start of 0s is none; write a duration above 0s, or leave slow_start out")]
-pub struct NotASlowStart;
-
 impl<'de> Deserialize<'de> for SlowStart {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The method that is derived for it reads the keys one by one.
         let slow_start = Self::deserialize(deserializer)?;
-        if slow_start.duration.is_zero() { Err(D::Error::custom(NotASlowStart)) } else { Ok(slow_start) }
+        if slow_start.duration.is_zero() {
+            Err(D::Error::custom(
+                "a slow start of 0s is none; write a duration above 0s, or leave slow_start out",
+            ))
+        } else {
+            Ok(slow_start)
+        }
     }
 }
 
@@ -485,108 +475,6 @@ pub struct ClientGroup {
     pub retry_backoff: Backoff,
     /// It sends no request on an older connection, but closes it and opens a new one. Absent: none is too old.
     pub max_age: Option<SimDuration>,
-}
-
-/// Something that goes wrong, once or again and again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
-    /// What it strikes, and what it does to it.
-    pub effect: FaultEffect,
-    /// When it strikes.
-    pub schedule: FaultSchedule,
-}
-
-/// What a fault strikes, and what it does to it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FaultEffect {
-    /// Backends.
-    Backends {
-        /// Whom it can strike.
-        targets: Vec<BackendId>,
-        /// The share of them that it strikes, chosen at random for each replication: the nearest whole number, and at
-        /// least one unless it is 0.
-        fraction: Ratio,
-        /// What happens to them.
-        kind: BackendFault,
-    },
-    /// The network between two zones, both ways, or within one.
-    Link {
-        /// The two zones.
-        between: [ZoneId; 2],
-        /// What happens to it.
-        kind: LinkFault,
-    },
-}
-
-/// What a fault does to a backend.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum BackendFault {
-    /// It fails.
-    Fails(FailureMode),
-    /// Requests that it begins to serve take this many times longer.
-    Slow(Factor),
-}
-
-/// What a fault does to the network between two zones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LinkFault {
-    /// Round trips take this much longer.
-    Delay(SimDuration),
-    /// Each packet is lost with this probability.
-    Loss(Ratio),
-}
-
-/// When a fault strikes, on the clock that starts with the warm-up.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FaultSchedule {
-    /// Once.
-    Once {
-        /// From then on.
-        at: SimTime,
-        /// For this long; to the end of the run if absent.
-        duration: Option<SimDuration>,
-    },
-    /// On and off at a fixed rhythm.
-    Flapping {
-        /// From then on.
-        at: SimTime,
-        /// For this long; to the end of the run if absent.
-        duration: Option<SimDuration>,
-        /// From one beginning to the next.
-        period: SimDuration,
-        /// How long it lasts each time; shorter than the period.
-        active: SimDuration,
-    },
-    /// At random times, for random durations (an alternating renewal process).
-    Random {
-        /// From the start, or the last end, to the next beginning.
-        time_between: Distribution<SimDuration>,
-        /// How long it lasts.
-        duration: Distribution<SimDuration>,
-    },
-    /// One batch of the targets after the other: seen unhealthy for `grace`, then refusing for `restart`, then a pause.
-    Rolling {
-        /// When the first batch begins.
-        at: SimTime,
-        /// How many backends a batch has.
-        batch: NonZeroU32,
-        /// From the end of one batch to the beginning of the next.
-        pause: SimDuration,
-        /// How long a backend is seen unhealthy, but serves, before it restarts.
-        grace: SimDuration,
-        /// How long a restart takes.
-        restart: SimDuration,
-    },
-}
-
-impl FaultSchedule {
-    /// When it strikes first; for random times the earliest moment at which it may.
-    pub fn start(&self) -> SimTime {
-        match self {
-            Self::Once { at, .. } | Self::Flapping { at, .. } | Self::Rolling { at, .. } => *at,
-            Self::Random { .. } => SimTime::ZERO,
-        }
-    }
 }
 
 /// Something that an operator does.

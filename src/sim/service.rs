@@ -3,12 +3,11 @@
 
 use super::calendar::Calendar;
 use super::connection::Sent;
-use super::event::{BackendStep, Event, FlowStep};
+use super::event::{BackendStep, FlowStep};
 use super::flow::{Current, Draw, FlowState, Flows};
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::outcome::FailureCause;
-use super::probing::Probing;
 use super::station::{Admission, Job};
 use crate::ids::BackendId;
 use crate::lb::packet::Protocol;
@@ -51,7 +50,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A SYN reaches its backend.
     pub(super) fn syn_arrives(&self, flow: &mut Current<'_>, calendar: &mut Calendar) {
         self.syn_meets(flow, flow.reached(), calendar);
     }
@@ -71,7 +69,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A request reaches its backend at time `at`.
     pub(super) fn request_arrives(&mut self, at: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
         let backend = flow.reached();
         let machine = &self.machines[backend];
@@ -101,7 +98,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A worker begins with a request at time `at`.
     #[inline(always)]
     fn serve(&mut self, at: SimTime, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
         let work = flow.draw(Draw::Service, self.stations[backend].service_time);
@@ -140,15 +136,10 @@ impl Machines<'_> {
     }
 
     /// A worker is done, and takes the next job.
-    pub(super) fn serve_next(
-        &mut self,
-        backend: BackendId,
-        flows: &mut Flows<'_>,
-        probing: &mut Probing<'_>,
-        calendar: &mut Calendar,
-    ) {
+    pub(super) fn serve_next(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         let now = calendar.now();
-        let next = self.stations[backend].take_next(now, |job| match job {
+        let Self { stations, probers, .. } = self;
+        let next = stations[backend].take_next(now, |job| match job {
             Job::Request(id) => {
                 let is_wanted = flows[id].state == FlowState::Requesting;
                 if !is_wanted {
@@ -158,23 +149,16 @@ impl Machines<'_> {
                 }
                 is_wanted
             }
-            Job::Probe(probe) => probing.awaits(backend, probe),
+            Job::Probe(probe) => probers[backend].awaits(probe),
         });
         match next {
             Some(Job::Request(id)) => self.serve(now, &mut flows.named(id), backend, calendar),
-            Some(Job::Probe(probe)) => probing.serve_probe(backend, probe, self, calendar),
+            Some(Job::Probe(probe)) => self.serve_probe(backend, probe, calendar),
             None => {}
         }
     }
 
-    /// Jobs that share a backend's workers may have ended.
-    pub(super) fn shared_ends(
-        &mut self,
-        backend: BackendId,
-        flows: &mut Flows<'_>,
-        probing: &Probing<'_>,
-        calendar: &mut Calendar,
-    ) {
+    pub(super) fn shared_ends(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         let (done, next) = self.stations[backend].take_shared(calendar.now());
         for job in done {
             match job {
@@ -185,11 +169,11 @@ impl Machines<'_> {
                     }
                     flows.release(id);
                 }
-                Job::Probe(probe) => probing.probe_answered(backend, probe, calendar),
+                Job::Probe(probe) => self.probe_answered(backend, probe, calendar),
             }
         }
         if let Some(end) = next {
-            calendar.plan(end, Event::Backend { backend, step: BackendStep::SharedEnds });
+            calendar.plan_step(end, backend, BackendStep::SharedEnds);
         }
     }
 

@@ -2,26 +2,23 @@
 
 use super::autoscaler::Autoscaler;
 use super::calendar::Calendar;
-use super::clients::{Clients, NewConnection};
+use super::clients::NewConnection;
 use super::connection::Sent;
-use super::event::{BackendStep, ClockStep, Event, FlowStep};
+use super::event::{BackendStep, Event, FlowStep};
 use super::fault::Faults;
 use super::flow::{FlowState, Flows};
+use super::front::Front;
 use super::machines::Machines;
-use super::network::Network;
 use super::operate::change;
 use super::outcome::Outcome;
-use super::probing::{ProberId, Probing};
-use super::recorder::Recorder;
-use super::run_error::RunError;
+use super::run_error::{RunError, RunResult};
 use super::scenario::Scenario;
 use super::service::deliver;
 use crate::ids::{BackendId, ClientId, FlowId};
-use crate::lb::LoadBalancer;
 use crate::lb::change::Change;
 use crate::lb::packet::PacketKind;
-use crate::random::{Purpose, RunSeed};
-use crate::time::{SimDuration, SimTime};
+use crate::random::RunSeed;
+use crate::time::SimTime;
 
 /// After so many events, a few milliseconds of real time, who watches is told the time.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
@@ -31,23 +28,13 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
 pub struct Simulation<'a> {
     /// What never changes in a run.
     scenario: &'a Scenario,
-    /// What time it is, and what is to come.
     calendar: Calendar,
-    /// Who opens connections, and when.
-    clients: Clients,
-    /// The connections under way.
+    /// The clients, the load balancer and the links, and what is measured.
+    front: Front,
     flows: Flows<'a>,
-    /// The load balancer and the links.
-    network: Network,
-    /// The backends.
     machines: Machines<'a>,
-    /// Who probes them.
-    probing: Probing<'a>,
-    /// What goes wrong.
     faults: Faults,
     autoscalers: Vec<Autoscaler>,
-    /// What is measured: it is told, and never asked.
-    recorder: Recorder,
 }
 
 impl<'a> Simulation<'a> {
@@ -57,14 +44,11 @@ impl<'a> Simulation<'a> {
         let mut simulation = Self {
             scenario,
             calendar: Calendar::new(),
-            clients: Clients::new(&scenario.clients, seed, scenario.timing),
+            front: Front::new(scenario, seed),
             flows: Flows::new(&scenario.clients),
-            network: Network::new(scenario, seed.stream(Purpose::Selection, "load-balancer").word()),
             machines: Machines::new(scenario, seed, faults.edges()),
-            probing: Probing::new(scenario, seed),
             faults,
             autoscalers: scenario.groups.ids().filter_map(|group| Autoscaler::of(scenario, group)).collect(),
-            recorder: Recorder::new(scenario),
         };
         simulation.plan();
         simulation
@@ -72,19 +56,19 @@ impl<'a> Simulation<'a> {
 
     /// Puts everything that is known from the beginning on the event list.
     fn plan(&mut self) {
-        let Self { scenario, calendar, machines, probing, recorder, .. } = self;
-        calendar.plan(scenario.timing.window_start(), Event::Clock(ClockStep::WindowStarts));
+        let Self { scenario, calendar, front, machines, .. } = self;
+        calendar.plan(scenario.timing.window_start(), Event::WindowStarts);
         self.faults.plan(calendar);
-        for (operation, number) in scenario.operations.iter().zip(0_u32..) {
+        for (number, operation) in (0..).zip(&scenario.operations) {
             calendar.plan(operation.at, Event::Operation { number });
         }
-        for (autoscaler, number) in self.autoscalers.iter().zip(0_u32..) {
+        for (number, autoscaler) in (0..).zip(&self.autoscalers) {
             autoscaler.plan(number, calendar);
         }
         for (backend, spec) in scenario.backends.pairs() {
             machines.plan_renewal(backend, calendar);
             if spec.configured {
-                probing.hold(backend, calendar, recorder);
+                machines.hold(backend, calendar, &mut front.recorder);
             }
         }
     }
@@ -106,42 +90,37 @@ impl<'a> Simulation<'a> {
     /// As [`run`](Self::run).
     pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Result<Outcome, RunError> {
         self.run_to_end(watch).map_err(|error| *error)?;
-        Ok(self.recorder.finish(self.calendar.now(), self.calendar.count()))
+        Ok(self.front.recorder.finish(self.calendar.now(), self.calendar.count()))
     }
 
-    fn run_to_end(&mut self, watch: &dyn Fn(SimTime)) -> Result<(), Box<RunError>> {
-        self.clients.begin(&self.flows)?;
+    fn run_to_end(&mut self, watch: &dyn Fn(SimTime)) -> RunResult<()> {
+        self.front.clients.begin(&self.flows)?;
         let end = self.scenario.timing.window_end();
         // Whether more is in memory than fits into a processor's cache, so that looking ahead pays.
         let mut is_large = false;
         loop {
             if self.calendar.count().is_multiple_of(EVENTS_BETWEEN_LOOKS) {
                 watch(self.calendar.now());
-                is_large = self.network.balancer.is_large() || self.flows.is_large();
+                is_large = self.front.balancer.is_large() || self.flows.is_large();
             }
-            let arrival = self.clients.next_time();
+            let arrival = self.front.clients.next_time();
             if let Some(event) = self.calendar.next(arrival) {
                 if is_large {
-                    look_ahead(
-                        &mut self.calendar,
-                        &self.clients,
-                        &self.flows,
-                        &mut self.network,
-                        &self.recorder,
-                    );
+                    look_ahead(&mut self.calendar, &mut self.front, &self.flows);
                 }
                 self.handle(event)?;
-            } else if let Some((client, connection)) = self.clients.take_next(&self.flows)? {
+            } else if let Some((client, connection)) = self.front.clients.take_next(&self.flows)? {
                 self.calendar.advance(arrival);
                 if is_large {
-                    for packet in self.clients.new_packets(client) {
-                        self.network.balancer.prefetch(&packet);
+                    let Front { clients, balancer, .. } = &mut self.front;
+                    for packet in clients.new_packets(client) {
+                        balancer.prefetch(&packet);
                     }
                 }
                 self.arrive(client, connection);
                 continue;
             }
-            let quiet = arrival == SimTime::NEVER && !self.clients.are_waiting();
+            let quiet = arrival == SimTime::NEVER && !self.front.clients.are_waiting();
             if quiet && self.calendar.now() >= end {
                 return Ok(());
             }
@@ -151,57 +130,57 @@ impl<'a> Simulation<'a> {
     /// A client is to open a connection; it does if it can.
     #[inline]
     fn arrive(&mut self, client: ClientId, connection: NewConnection) {
-        if self.clients.are_backends() && self.is_dead(client, connection.address) {
-            self.clients.not_opened(self.calendar.now(), client, connection);
+        let clients = &mut self.front.clients;
+        // The client may itself be a backend that does nothing any more.
+        if clients.are_backends()
+            && let Some(own) = self.scenario.clients[client].own_backends.get(connection.address as usize)
+            && self.machines.is_silent(*own)
+        {
+            clients.not_opened(self.calendar.now(), client, connection);
         } else {
             self.open(client, connection);
         }
     }
 
-    /// Whether a client is itself a backend that does nothing any more.
-    fn is_dead(&self, client: ClientId, address: u32) -> bool {
-        let own = self.scenario.clients[client].own_backends.get(address as usize);
-        own.is_some_and(|own| self.machines.is_silent(*own))
-    }
-
-    /// A client opens a connection.
     fn open(&mut self, client: ClientId, connection: NewConnection) {
-        let Self { calendar, clients, flows, network, machines, recorder, .. } = self;
-        let mut flow = clients.open(calendar.now(), client, connection, flows);
-        recorder.opened(&flow);
-        let sent = clients.start(&mut flow, network, calendar, recorder);
+        let Self { calendar, front, flows, machines, .. } = self;
+        let mut flow = front.clients.open(calendar.now(), client, connection, flows);
+        front.recorder.opened(&flow);
+        let sent = front.start(&mut flow, calendar);
         machines.receive(sent, &mut flow, calendar);
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), Box<RunError>> {
-        let Self { scenario, calendar, flows, network, machines, probing, recorder, .. } = self;
+    fn handle(&mut self, event: Event) -> RunResult<()> {
+        let Self { scenario, calendar, front, flows, machines, .. } = self;
         let now = calendar.now();
         match event {
             Event::Flow { flow, step } => return self.step(flow, step),
             Event::Backend { backend, step } => self.step_of_backend(backend, step),
             Event::Fault { strike, begins } => {
-                for backend in self.faults.strike(now, (strike, begins), network, machines) {
+                for backend in self.faults.strike(now, (strike, begins), front, machines) {
                     machines.went_down(backend, flows, calendar);
                 }
             }
             Event::Autoscale { number } => {
                 let removed = self.autoscalers[number as usize].scale(number, machines, calendar);
-                change(&removed, &mut network.balancer, probing, calendar, recorder);
+                change(&removed, front, machines, calendar);
             }
             Event::Operation { number } => {
-                let changes = &scenario.operations[number as usize].changes;
-                change(changes, &mut network.balancer, probing, calendar, recorder);
+                change(&scenario.operations[number as usize].changes, front, machines, calendar);
             }
-            Event::Clock(step) => {
-                match step {
-                    ClockStep::WindowStarts => window_starts(now, network, machines, recorder),
-                    ClockStep::SampleEnds => sample_ends(now, network, machines, recorder),
-                }
-                let timing = &scenario.timing;
-                if now < timing.window_end() {
-                    calendar.plan(timing.sample_end(now), Event::Clock(ClockStep::SampleEnds));
+            Event::WindowStarts => {
+                front.recorder.window_starts(now);
+                front.balancer.restart_counters(now);
+                machines.stations.iter_mut().for_each(|station| station.restart(now));
+                calendar.plan(scenario.timing.sample_end(now), Event::SampleEnds);
+            }
+            Event::SampleEnds => {
+                let Front { balancer, recorder, .. } = front;
+                recorder.sample_ends(now, balancer, &mut machines.stations);
+                if now < scenario.timing.window_end() {
+                    calendar.plan(scenario.timing.sample_end(now), Event::SampleEnds);
                 } else {
-                    window_ends(now, timing.duration, machines, recorder);
+                    recorder.window_ends(now, &machines.stations);
                 }
             }
         }
@@ -209,78 +188,42 @@ impl<'a> Simulation<'a> {
     }
 
     fn step_of_backend(&mut self, backend: BackendId, step: BackendStep) {
-        let Self { calendar, flows, network, machines, probing, recorder, .. } = self;
-        let id = |prober| ProberId { backend, prober };
-        let health = match step {
-            BackendStep::Renewal => {
-                if machines.renew(backend, calendar) {
-                    machines.went_down(backend, flows, calendar);
-                }
-                None
-            }
+        let Self { calendar, front, flows, machines, .. } = self;
+        match step {
+            BackendStep::Renewal => machines.renew(backend, flows, calendar),
             BackendStep::Boots => {
                 self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(calendar.now(), backend));
                 machines.replace(backend, flows, calendar);
-                change(&[Change::Add(backend)], &mut network.balancer, probing, calendar, recorder);
-                None
+                change(&[Change::Add(backend)], front, machines, calendar);
             }
-            BackendStep::SharedEnds => {
-                machines.shared_ends(backend, flows, probing, calendar);
-                None
-            }
-            BackendStep::ProbeStarts { prober } => {
-                probing.probe_starts(id(prober), network, machines, calendar);
-                None
-            }
-            BackendStep::ProbeArrives { prober } => {
-                probing.probe_arrives(id(prober), machines, calendar);
-                None
-            }
-            BackendStep::ProbeServed { prober } => {
-                if probing.probe_served(id(prober), machines, calendar) {
-                    machines.serve_next(backend, flows, probing, calendar);
-                }
-                None
-            }
+            BackendStep::SharedEnds => machines.shared_ends(backend, flows, calendar),
+            BackendStep::ProbeStarts { prober } => machines.probe_starts(backend, prober, front, calendar),
+            BackendStep::ProbeArrives { prober } => machines.probe_arrives(backend, prober, calendar),
+            BackendStep::ProbeServed { prober } => machines.probe_served(backend, prober, flows, calendar),
             BackendStep::ProbeTimesOut { prober } => {
-                if !probing.is_awaiting(id(prober)) {
-                    return;
+                if machines.probers[backend].is_awaiting(prober) {
+                    machines.probe_ends(backend, (prober, false), front, calendar);
                 }
-                probing.probe_ends(id(prober), false, &mut network.balancer, calendar)
             }
             BackendStep::ProbeEnds { prober, success } => {
-                probing.probe_ends(id(prober), success, &mut network.balancer, calendar)
+                machines.probe_ends(backend, (prober, success), front, calendar);
             }
-            BackendStep::HealthApplies { healthy } => Some(healthy),
-        };
-        // The load balancer takes notice of a backend that is checked still.
-        let now = calendar.now();
-        if let Some(healthy) = health
-            && probing.is_checking(backend)
-            && network.balancer.set_health(now, backend, healthy)
-        {
-            recorder.held(now, backend, Some(healthy));
+            BackendStep::HealthApplies { healthy } => {
+                machines.health_applies(calendar.now(), backend, healthy, front);
+            }
         }
     }
 
     #[inline]
-    fn step(&mut self, id: FlowId, step: FlowStep) -> Result<(), Box<RunError>> {
-        let Self { calendar, clients, flows, network, machines, probing, recorder, .. } = self;
+    fn step(&mut self, id: FlowId, step: FlowStep) -> RunResult<()> {
+        let Self { calendar, front, flows, machines, .. } = self;
         let flow = &mut flows.named(id);
         let sent = match (step, flow.state) {
-            (FlowStep::SynTimer, FlowState::Connecting) => clients.send_syn(flow, network, calendar),
-            (FlowStep::Established, FlowState::Connecting) => {
-                clients.established(flow, network, calendar, recorder)
-            }
-            (FlowStep::Resend, FlowState::Requesting) => {
-                clients.resend_request(flow, network, calendar, recorder)
-            }
-            (FlowStep::Response, FlowState::Requesting) => {
-                clients.responded(flow, network, calendar, recorder)
-            }
-            (FlowStep::RequestDue, FlowState::Thinking) => {
-                clients.request_due(flow, network, calendar, recorder)
-            }
+            (FlowStep::SynTimer, FlowState::Connecting) => front.send_syn(flow, calendar),
+            (FlowStep::Established, FlowState::Connecting) => front.established(flow, calendar),
+            (FlowStep::Resend, FlowState::Requesting) => front.resend_request(flow, calendar),
+            (FlowStep::Response, FlowState::Requesting) => front.responded(flow, calendar),
+            (FlowStep::RequestDue, FlowState::Thinking) => front.request_due(flow, calendar),
             (FlowStep::SynArrives, FlowState::Connecting) => {
                 machines.syn_arrives(flow, calendar);
                 Sent::Nothing
@@ -292,27 +235,24 @@ impl<'a> Simulation<'a> {
             (FlowStep::Answer, FlowState::Requesting) => {
                 if !machines.knows(flow) {
                     flow.await_request_timeout(calendar);
-                } else if clients.answer(flow, network, calendar) {
+                } else if front.answer(flow, calendar) {
                     deliver(calendar.now(), flow, calendar);
                 }
                 Sent::Nothing
             }
             (FlowStep::ServiceEnds, _) => {
                 if let Some(backend) = machines.service_ends(flow, calendar) {
-                    machines.serve_next(backend, flows, probing, calendar);
+                    machines.serve_next(backend, flows, calendar);
                 }
                 flows.release(id);
                 return Ok(());
             }
             (FlowStep::Fails(cause), FlowState::Failing) => {
-                clients.fail(calendar.now(), flow, cause, recorder);
+                front.fail(calendar.now(), flow, cause);
                 return self.try_again(id);
             }
-            (FlowStep::RequestTimeout, _) => {
-                if clients.request_timeout(flow, calendar, recorder) {
-                    return self.try_again(id);
-                }
-                Sent::Nothing
+            (FlowStep::RequestTimeout, _) if front.request_timeout(flow, calendar) => {
+                return self.try_again(id);
             }
             // What was under way for a connection that is failing, or over, comes to nothing; so does the
             // timeout of a request that was answered.
@@ -327,10 +267,10 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// If it is out of ports.
-    fn try_again(&mut self, id: FlowId) -> Result<(), Box<RunError>> {
+    fn try_again(&mut self, id: FlowId) -> RunResult<()> {
         let flow = &self.flows[id];
         let client = flow.client;
-        if let Some(again) = self.clients.retry(self.calendar.now(), &self.flows, flow)? {
+        if let Some(again) = self.front.clients.retry(self.calendar.now(), &self.flows, flow)? {
             self.open(client, again);
         }
         self.flows.release(id);
@@ -343,18 +283,12 @@ impl<'a> Simulation<'a> {
 ///
 /// It looks at many events at a time, so that for most events it has nothing to do.
 #[inline]
-fn look_ahead(
-    calendar: &mut Calendar,
-    clients: &Clients,
-    flows: &Flows<'_>,
-    network: &mut Network,
-    recorder: &Recorder,
-) {
+fn look_ahead(calendar: &mut Calendar, front: &mut Front, flows: &Flows<'_>) {
     if let Some(events) = calendar.soon() {
         fetch_connections(events, flows);
     }
     if let Some(events) = calendar.sooner() {
-        fetch_entries(events, clients, flows, &mut network.balancer, recorder);
+        fetch_entries(events, front, flows);
     }
 }
 
@@ -370,49 +304,17 @@ fn fetch_connections(events: impl Iterator<Item = Event>, flows: &Flows<'_>) {
 }
 
 #[inline(never)]
-fn fetch_entries(
-    events: impl Iterator<Item = Event>,
-    clients: &Clients,
-    flows: &Flows<'_>,
-    balancer: &mut LoadBalancer,
-    recorder: &Recorder,
-) {
+fn fetch_entries(events: impl Iterator<Item = Event>, front: &mut Front, flows: &Flows<'_>) {
     for event in events {
         if let Event::Flow { flow, step } = event
             && step.sends_packet()
             && !step.follows_closely()
         {
             let flow = &flows[flow];
-            balancer.prefetch(&clients.packet(flow, PacketKind::Data));
+            front.balancer.prefetch(&front.clients.packet(flow, PacketKind::Data));
             if let Some(backend) = flow.backend {
-                recorder.prefetch(backend);
+                front.recorder.prefetch(backend);
             }
-        }
-    }
-}
-
-/// The measured window begins.
-fn window_starts(now: SimTime, network: &mut Network, machines: &mut Machines<'_>, recorder: &mut Recorder) {
-    recorder.window_starts(now);
-    network.balancer.restart_counters(now);
-    machines.stations.iter_mut().for_each(|station| station.restart(now));
-}
-
-/// A sample of the timeline ends.
-fn sample_ends(now: SimTime, network: &Network, machines: &mut Machines<'_>, recorder: &mut Recorder) {
-    for (backend, station) in machines.stations.pairs_mut() {
-        if let Some(work) = station.take_work(now) {
-            recorder.worked(now, backend, work);
-        }
-    }
-    recorder.sample_ends(now, network.balancer.counters(), network.balancer.peak_entries());
-}
-
-/// The measured window ends, which was `length` long.
-fn window_ends(now: SimTime, length: SimDuration, machines: &mut Machines<'_>, recorder: &mut Recorder) {
-    for (backend, station) in machines.stations.pairs_mut() {
-        if let Some(waiting) = station.waiting(now, length) {
-            recorder.waited(backend, waiting);
         }
     }
 }

@@ -17,16 +17,12 @@ use sharing::Sharing;
 /// Something that a worker can be busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
-    /// A connection's request.
     Request(FlowId),
-    /// A probe.
     Probe(ProbeId),
 }
 
-/// A probe of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbeId {
-    /// The number of its prober.
     pub(super) prober: u8,
     /// Its number among the prober's, from 0 and round again: one of them is under way at most.
     pub(super) number: u16,
@@ -37,13 +33,11 @@ pub(super) struct ProbeId {
 pub(super) enum Admission {
     /// A worker takes it at once, or it shares the workers.
     Starts,
-    /// It waits.
     Waits,
     /// It is refused: the queue is full.
     Full,
 }
 
-/// One backend's workers and queue.
 #[derive(Debug)]
 pub(super) struct Station<'a> {
     /// That of its group: there may be thousands of stations, and every request asks for it.
@@ -82,24 +76,6 @@ impl Waits {
         self.jobs += 1;
         self.nanos += u128::from(waited.as_nanos());
     }
-}
-
-/// How long jobs waited at a station, and how many.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Waiting {
-    /// The mean number of waiting jobs, over time.
-    pub(super) mean_length: f64,
-    /// The mean wait of a job, in nanoseconds, if there was one.
-    pub(super) mean_nanos: Option<f64>,
-}
-
-/// What the workers of a station have done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WorkDone {
-    /// Worker time, in nanoseconds.
-    pub(super) nanos: u128,
-    /// How many workers there are.
-    pub(super) workers: u32,
 }
 
 impl<'a> Station<'a> {
@@ -203,19 +179,22 @@ impl<'a> Station<'a> {
         dropped.into_iter().map(|(job, _)| job).collect()
     }
 
-    /// What workers have done since the last call; absent without a limit.
-    pub(super) fn take_work(&mut self, now: SimTime) -> Option<WorkDone> {
+    /// The share of its workers that were busy since the last call, `length` nanoseconds ago; absent without a limit.
+    pub(super) fn take_utilization(&mut self, now: SimTime, length: f64) -> Option<f64> {
         let limits = self.limits.as_mut()?;
-        Some(WorkDone { nanos: limits.take_busy(now), workers: limits.workers as u32 })
+        Some(limits.take_busy(now) as f64 / (limits.workers as f64 * length))
     }
 
-    /// How long jobs have waited since [`Self::restart`], which was `length` ago; absent without a limit.
-    pub(super) fn waiting(&mut self, now: SimTime, length: SimDuration) -> Option<Waiting> {
-        let Waits { length: level, jobs, nanos } = &mut self.limits.as_mut()?.waits;
-        Some(Waiting {
-            mean_length: level.area(now) as f64 / length.as_nanos() as f64,
-            mean_nanos: (*jobs > 0).then(|| *nanos as f64 / *jobs as f64),
-        })
+    /// The mean number of jobs that waited since [`Self::restart`], `length` ago; absent without a limit.
+    pub(super) fn mean_queue_length(&self, now: SimTime, length: SimDuration) -> Option<f64> {
+        let area = self.limits.as_ref()?.waits.length.area(now);
+        Some(area as f64 / length.as_nanos() as f64)
+    }
+
+    /// The mean wait of a job since then, in nanoseconds; absent without a limit, or a job.
+    pub(super) fn mean_wait(&self) -> Option<f64> {
+        let Waits { jobs, nanos, .. } = &self.limits.as_ref()?.waits;
+        (*jobs > 0).then(|| *nanos as f64 / *jobs as f64)
     }
 
     /// Worker time, in nanoseconds, since the beginning; absent without a limit.
@@ -229,7 +208,6 @@ impl<'a> Station<'a> {
         self.limits.as_ref().map(|limits| limits.workers as u32)
     }
 
-    /// Measures from `now` on.
     pub(super) fn restart(&mut self, now: SimTime) {
         if let Some(limits) = &mut self.limits {
             limits.take_busy(now);
@@ -248,7 +226,6 @@ impl Limits {
         busy
     }
 
-    /// Notes how many jobs share the workers.
     fn count_shared(&mut self, now: SimTime) {
         let jobs = self.sharing.as_ref().map_or(0, |sharing| sharing.len() as u64);
         self.busy.set(now, self.workers.min(jobs));

@@ -1,37 +1,18 @@
 //! Confidence intervals over replications.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Estimate, Moments, Sample};
+use crate::unfit::number;
 
-/// The probability with which an interval covers the true value: strictly between 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "f64", into = "f64")]
-#[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-pub struct Confidence(f64);
+number! {
+    /// The probability with which an interval covers the true value: strictly between 0 and 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    Confidence: |value| value > 0.0 && value < 1.0,
+    "{value} is not a confidence; write a number strictly between 0 and 1, such as 0.95"
+}
 
 impl Confidence {
     /// 95 %.
     pub const P95: Self = Self(0.95);
-}
-
-/// A number that is no confidence.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a confidence; write a number strictly between 0 and 1, such as 0.95")]
-pub struct NotAConfidence(f64);
-
-impl TryFrom<f64> for Confidence {
-    type Error = NotAConfidence;
-    fn try_from(value: f64) -> Result<Self, NotAConfidence> {
-        if value > 0.0 && value < 1.0 { Ok(Self(value)) } else { Err(NotAConfidence(value)) }
-    }
-}
-
-impl From<Confidence> for f64 {
-    fn from(confidence: Confidence) -> Self {
-        confidence.0
-    }
 }
 
 /// An estimate over `n` replications with its confidence interval.
@@ -58,9 +39,7 @@ impl Interval {
         let half = self.half_width.unwrap_or(0.0);
         (value - self.mean).abs() <= half + slack * value.abs()
     }
-}
 
-impl Interval {
     /// The interval of `estimate` that covers the true value with probability `confidence`.
     pub fn of(estimate: Estimate, confidence: Confidence) -> Self {
         let Estimate { n, value, std_dev } = estimate;

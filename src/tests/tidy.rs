@@ -14,6 +14,7 @@ use source::{Source, Word, is_name, sources};
 
 /// Rooms from the bottom up: a room uses only rooms on earlier lines.
 const LAYERS: &[&[&str]] = &[
+    &["unfit"],
     &["time", "ids"],
     &["random", "stats"],
     &["lb", "workload"],

@@ -1,6 +1,7 @@
 //! Numbers of seconds in decimals, as data files have them.
 
-use super::{ParseDurationError, SimDuration};
+use super::{NEGATIVE, SimDuration, TOO_LONG, unfit};
+use crate::unfit::Unfit;
 
 /// The decimal places of a nanosecond.
 const PLACES: i64 = 9;
@@ -11,9 +12,9 @@ impl SimDuration {
     ///
     /// # Errors
     /// If it is no number, below zero, or longer than a simulation can be.
-    pub fn from_decimal_secs(text: &str) -> Result<Self, ParseDurationError> {
+    pub fn from_decimal_secs(text: &str) -> Result<Self, Unfit> {
         let text = text.trim();
-        let not_seconds = || ParseDurationError::NotSeconds(text.to_owned());
+        let not_seconds = || unfit(text, "is not a number of seconds; write for example 12.5");
         let magnitude = text.strip_prefix(['+', '-']).unwrap_or(text);
         let (digits, exponent) = magnitude.split_once(['e', 'E']).unwrap_or((magnitude, "0"));
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -26,7 +27,7 @@ impl SimDuration {
             return Ok(Self::ZERO);
         }
         if text.starts_with('-') {
-            return Err(ParseDurationError::Negative(text.to_owned()));
+            return Err(unfit(text, NEGATIVE));
         }
         // As many figures stand before the point of the number of nanoseconds; the next one rounds it.
         let before_point = whole.len() as i64 + i64::from(exponent) + PLACES;
@@ -43,7 +44,7 @@ impl SimDuration {
         let nanos = nanos
             .map(|nanos| nanos.saturating_add(u64::from(rounded_up)))
             .filter(|nanos| *nanos <= Self::MAX.0);
-        nanos.map(Self).ok_or_else(|| ParseDurationError::TooLong(text.to_owned()))
+        nanos.map(Self).ok_or_else(|| unfit(text, TOO_LONG))
     }
 }
 

@@ -3,7 +3,6 @@
 /// A law of durations in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DurationLaw {
-    /// As an experiment writes it.
     pub(super) toml: String,
     /// Its mean, in seconds.
     pub(super) mean: f64,

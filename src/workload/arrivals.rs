@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::random::{Stream, exponential};
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::number;
 pub use closed::{ClosedLoop, Population};
 use diurnal::DiurnalArrivals;
 pub use diurnal::{Diurnal, PeakToMean};
@@ -21,22 +22,11 @@ use modulated::ModulatedArrivals;
 pub use modulated::Modulation;
 pub use trace::{TraceError, TraceRow, TraceRows, TraceSource};
 
-/// Connections per second: above zero, and at most a thousand million.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000_000, "x-unit" = "connections/s", "examples" = [200.0]))]
-pub struct Rate(f64);
-
-/// A number that is no rate.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a rate; write connections per second, above 0 and at most 1e9")]
-pub struct NotARate(f64);
-
-impl TryFrom<f64> for Rate {
-    type Error = NotARate;
-    fn try_from(value: f64) -> Result<Self, NotARate> {
-        if value > 0.0 && value <= Self::MAX { Ok(Self(value)) } else { Err(NotARate(value)) }
-    }
+number! {
+    /// Connections per second: above zero, and at most a thousand million.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000_000, "x-unit" = "connections/s", "examples" = [200.0]))]
+    Rate: |value| value > 0.0 && value <= Self::MAX,
+    "{value} is not a rate; write connections per second, above 0 and at most 1e9"
 }
 
 impl Rate {
@@ -141,25 +131,17 @@ pub struct Arrival {
 }
 
 /// A running arrival process. It is the iterator of its connections, which may end; a trace may break off with an error.
-#[derive(Debug)]
 pub struct Arrivals {
     process: Process,
     stream: Stream,
 }
 
 enum Process {
-    Poisson {
-        mean_gap: f64,
-        last: SimTime,
-    },
-    Deterministic {
-        gap: f64,
-        count: u64,
-    },
+    Poisson { mean_gap: f64, last: SimTime },
+    Deterministic { gap: f64, count: u64 },
     Modulated(ModulatedArrivals),
     Diurnal(DiurnalArrivals),
     Trace(TraceRows),
-    /// Its connections begin when others have ended: that is for whoever sees them end.
     Closed,
 }
 
@@ -183,6 +165,7 @@ impl Iterator for Arrivals {
             Process::Trace(rows) => {
                 return rows.next().map(|row| row.map(|(at, row)| Arrival { at, trace: Some(row) }));
             }
+            // They begin when others have ended: that is for whoever sees them end.
             Process::Closed => return None,
         };
         (at < SimTime::NEVER).then_some(Ok(Arrival { at, trace: None }))
@@ -195,15 +178,8 @@ fn later(at: SimTime, gap: f64) -> SimTime {
     (at + SimDuration::from_nanos_f64(gap)).min(SimTime::NEVER)
 }
 
-impl fmt::Debug for Process {
+impl fmt::Debug for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Poisson { .. } => "Poisson",
-            Self::Deterministic { .. } => "Deterministic",
-            Self::Modulated(_) => "Modulated",
-            Self::Diurnal(_) => "Diurnal",
-            Self::Trace(_) => "Trace",
-            Self::Closed => "Closed",
-        })
+        f.write_str("Arrivals")
     }
 }

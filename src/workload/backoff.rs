@@ -2,9 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use crate::time::SimDuration;
+use crate::unfit::number;
 
 /// Exponential back-off: before the first retry `base`, before each other one `factor` times as long as before the one
 /// that precedes it, but never longer than `max`. By default there is no wait.
@@ -21,20 +22,17 @@ pub struct Backoff {
     pub jitter: Jitter,
 }
 
-/// A first wait that is longer than the longest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the first wait can't be {base}, longer than the longest, {max}; write a max of at least {base}")]
-struct BaseAboveMax {
-    base: SimDuration,
-    max: SimDuration,
-}
-
 impl<'de> Deserialize<'de> for Backoff {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The method that is derived for it reads the keys one by one.
         let backoff = Self::deserialize(deserializer)?;
         let Self { base, max, .. } = backoff;
-        if base > max { Err(D::Error::custom(BaseAboveMax { base, max })) } else { Ok(backoff) }
+        if base <= max {
+            return Ok(backoff);
+        }
+        Err(D::Error::custom(format!(
+            "the first wait can't be {base}, longer than the longest, {max}; write a max of at least {base}"
+        )))
     }
 }
 
@@ -66,40 +64,18 @@ impl Backoff {
     }
 }
 
-/// How fast waits grow: from 1, where all are alike, to 1000.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(extend("minimum" = 1, "maximum" = 1000))]
-pub struct BackoffFactor(f64);
-
-/// A number that waits can't grow by.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no factor of a back-off; write 1.0 (waits are alike) to 1000.0, such as 2.0")]
-pub struct NotABackoffFactor(f64);
-
-impl TryFrom<f64> for BackoffFactor {
-    type Error = NotABackoffFactor;
-    fn try_from(value: f64) -> Result<Self, NotABackoffFactor> {
-        if (1.0..=1000.0).contains(&value) { Ok(Self(value)) } else { Err(NotABackoffFactor(value)) }
-    }
+number! {
+    /// How fast waits grow: from 1, where all are alike, to 1000.
+    #[schemars(extend("minimum" = 1, "maximum" = 1000))]
+    BackoffFactor: |value| (1.0..=1000.0).contains(&value),
+    "{value} is no factor of a back-off; write 1.0 (waits are alike) to 1000.0, such as 2.0"
 }
 
-/// The random part of a wait: from 0, nothing of it, to 1, all.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(extend("minimum" = 0, "maximum" = 1))]
-pub struct Jitter(f64);
-
-/// A number that is no part of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no part of a wait; write 0.0 (nothing of it is random) to 1.0 (all of it is)")]
-pub struct NotAJitter(f64);
-
-impl TryFrom<f64> for Jitter {
-    type Error = NotAJitter;
-    fn try_from(value: f64) -> Result<Self, NotAJitter> {
-        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(NotAJitter(value)) }
-    }
+number! {
+    /// The random part of a wait: from 0, nothing of it, to 1, all.
+    #[schemars(extend("minimum" = 0, "maximum" = 1))]
+    Jitter: |value| (0.0..=1.0).contains(&value),
+    "{value} is no part of a wait; write 0.0 (nothing of it is random) to 1.0 (all of it is)"
 }
 
 #[cfg(test)]

@@ -85,15 +85,10 @@ impl OriginalEligible {
     }
 
     pub(in crate::lb) fn name(self) -> &'static str {
-        match self {
-            Self::HealthyPrimary => "healthy_primary",
-            Self::HealthyFailover => "healthy_failover",
-            Self::UnhealthyPrimary => "unhealthy_primary",
-            Self::None => "none",
-        }
+        // In the order of the variants.
+        ["healthy_primary", "healthy_failover", "unhealthy_primary", "none"][self as usize]
     }
 
-    /// The set, and its role.
     fn set(self) -> Option<(SetId, Role)> {
         match self {
             Self::HealthyPrimary => Some((healthy(Role::Primary), Role::Primary)),
@@ -104,32 +99,29 @@ impl OriginalEligible {
     }
 }
 
-/// Matched backends, never none, and how many of them are eligible.
-#[derive(Clone, Copy, Debug)]
-struct ZonalMatch {
-    matched: SetId,
-    intersection: SetId,
-    eligible_count: usize,
-    matched_count: usize,
-}
-
-/// Everything that led to a choice. A set that is not computed is absent.
+/// Everything that led to a choice.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     eligible: OriginalEligible,
     origin: TrafficOrigin,
-    /// The sets of the test and of the matched backends, if a match was sought.
-    sought: Option<(SetId, SetId)>,
-    zonal_match: Option<ZonalMatch>,
+    /// If a match was sought.
+    zonal: Option<ZonalMatch>,
     modified: Option<SetId>,
     outcome: PlacementOutcome,
 }
 
-impl ZonePolicy for BackendServicePolicy {
-    fn name(&self) -> Option<&'static str> {
-        None
-    }
+/// The sets in which a zonal match is sought, with their sizes: there is one if any backend is matched.
+#[derive(Clone, Copy, Debug)]
+struct ZonalMatch {
+    test: SetId,
+    matched: SetId,
+    matched_count: usize,
+    /// The matched backends that are eligible.
+    intersection: SetId,
+    eligible_count: usize,
+}
 
+impl ZonePolicy for BackendServicePolicy {
     fn sets(&mut self, state: PolicyState<'_>) -> Vec<SetSpec> {
         role_sets(state.roster.zones())
     }
@@ -168,46 +160,37 @@ impl BackendServicePolicy {
     /// The backends that a new connection from `origin` may go to (ZON-5, steps 1 and 2).
     fn read(&self, roster: &Roster, origin: TrafficOrigin) -> Reading {
         let eligible = OriginalEligible::of(roster, &self.failover);
-        let without_zone = |modified, outcome| Reading {
-            eligible,
-            origin,
-            sought: None,
-            zonal_match: None,
-            modified,
-            outcome,
-        };
+        let reading = |zonal, modified, outcome| Reading { eligible, origin, zonal, modified, outcome };
         let unreached =
             origin == TrafficOrigin::OtherRegion && !self.is_external && !self.allow_global_access;
         let Some((set, role)) = eligible.set().filter(|_| !unreached && !self.drops_everything()) else {
-            return without_zone(None, PlacementOutcome::Dropped);
+            return reading(None, None, PlacementOutcome::Dropped);
         };
         if self.zonal_affinity == ZonalAffinity::Disabled {
-            return without_zone(Some(set), PlacementOutcome::AffinityDisabled);
+            return reading(None, Some(set), PlacementOutcome::AffinityDisabled);
         }
         let TrafficOrigin::Zone(zone) = origin else {
-            return without_zone(Some(set), PlacementOutcome::IncompatibleClient);
+            return reading(None, Some(set), PlacementOutcome::IncompatibleClient);
         };
         let test = configured(role);
         let (matched, intersection) = (in_zone(test, zone), in_zone(set, zone));
-        let sought = Some((test, matched));
-        let matched_count = roster.size(matched);
-        if matched_count == 0 {
-            return Reading { sought, ..without_zone(Some(set), PlacementOutcome::NoZonalMatch) };
-        }
-        let found =
-            ZonalMatch { matched, intersection, eligible_count: roster.size(intersection), matched_count };
-        let (modified, outcome) = self.modified(eligible, set, &found);
-        let zonal_match = Some(found);
-        Reading { eligible, origin, sought, zonal_match, modified: Some(modified), outcome }
+        let [matched_count, eligible_count] = [matched, intersection].map(|set| roster.size(set));
+        let zonal = ZonalMatch { test, matched, matched_count, intersection, eligible_count };
+        let (modified, outcome) = self.modified(eligible, set, &zonal);
+        reading(Some(zonal), Some(modified), outcome)
     }
 
-    /// ZON-8 and ZON-9.
+    /// ZON-7 to ZON-9.
     fn modified(
         &self,
         eligible: OriginalEligible,
         set: SetId,
-        found: &ZonalMatch,
+        zonal: &ZonalMatch,
     ) -> (SetId, PlacementOutcome) {
+        let ZonalMatch { matched, matched_count, intersection, eligible_count, .. } = *zonal;
+        if matched_count == 0 {
+            return (set, PlacementOutcome::NoZonalMatch);
+        }
         let all_unhealthy = eligible == OriginalEligible::UnhealthyPrimary;
         let stays = match self.zonal_affinity {
             ZonalAffinity::Disabled => false,
@@ -219,14 +202,14 @@ impl BackendServicePolicy {
             }
             // With ratio 0 an empty intersection would reach the ratio (0 >= 0), but it spills.
             ZonalAffinity::SpillCrossZone(ratio) => {
-                found.eligible_count > 0 && ratio.is_reached_by(found.eligible_count, found.matched_count)
+                eligible_count > 0 && ratio.is_reached_by(eligible_count, matched_count)
             }
         };
-        match (stays, found.eligible_count) {
+        match (stays, eligible_count) {
             (false, _) => (set, PlacementOutcome::Spilled),
-            (true, 0) => (found.matched, PlacementOutcome::InZoneUnhealthy),
-            (true, _) if all_unhealthy => (found.intersection, PlacementOutcome::InZoneUnhealthy),
-            (true, _) => (found.intersection, PlacementOutcome::InZone),
+            (true, 0) => (matched, PlacementOutcome::InZoneUnhealthy),
+            (true, _) if all_unhealthy => (intersection, PlacementOutcome::InZoneUnhealthy),
+            (true, _) => (intersection, PlacementOutcome::InZone),
         }
     }
 
@@ -240,9 +223,10 @@ impl BackendServicePolicy {
         if self.is_external {
             return vec![PolicyStep { because, ..eligible("eligible") }];
         }
-        let test = reading.sought.map(|(test, _)| Choice::One(test));
-        let matched = reading.sought.map(|(_, matched)| Choice::One(matched));
-        let intersection = reading.zonal_match.map(|found| Choice::One(found.intersection));
+        let test = reading.zonal.map(|zonal| Choice::One(zonal.test));
+        let matched = reading.zonal.map(|zonal| Choice::One(zonal.matched));
+        let found = reading.zonal.filter(|zonal| zonal.matched_count > 0);
+        let intersection = found.map(|zonal| Choice::One(zonal.intersection));
         let modified = PolicyStep::new("modified eligible", Some(choice(reading.modified)));
         vec![
             eligible(ORIGINAL_ELIGIBLE),
@@ -253,12 +237,11 @@ impl BackendServicePolicy {
         ]
     }
 
-    /// Why the reading is as it is.
     fn because(&self, roster: &Roster, reading: &Reading) -> String {
         if self.drops_everything() {
             return "a Network Security Integration drops every packet while zonal affinity is on".to_owned();
         }
-        let text = match (reading.outcome, reading.zonal_match) {
+        let text = match (reading.outcome, reading.zonal) {
             (PlacementOutcome::Dropped, _) => match reading.eligible {
                 OriginalEligible::None if roster.size(configured(Role::Primary)) == 0 => {
                     "no primary backend is configured, and no failover backend is healthy"
@@ -279,8 +262,10 @@ impl BackendServicePolicy {
                     "a client behind Cloud VPN or Interconnect never has zonal affinity"
                 }
             },
-            (outcome, Some(found)) => return self.weighed(reading.eligible, outcome, &found),
-            (_, None) => match reading.eligible {
+            (outcome, Some(zonal)) if zonal.matched_count > 0 => {
+                return self.weighed(reading.eligible, outcome, &zonal);
+            }
+            _ => match reading.eligible {
                 OriginalEligible::HealthyFailover => "no failover backend is configured in the client's zone",
                 _ => "no primary backend is configured in the client's zone",
             },
@@ -289,8 +274,8 @@ impl BackendServicePolicy {
     }
 
     /// What zonal affinity made of a match.
-    fn weighed(&self, eligible: OriginalEligible, outcome: PlacementOutcome, found: &ZonalMatch) -> String {
-        let ZonalMatch { eligible_count, matched_count, .. } = *found;
+    fn weighed(&self, eligible: OriginalEligible, outcome: PlacementOutcome, zonal: &ZonalMatch) -> String {
+        let ZonalMatch { eligible_count, matched_count, .. } = *zonal;
         let share = eligible_count as f64 / matched_count as f64;
         let count =
             format!("{eligible_count} of {matched_count} zonal matched backends eligible ({share:.3})");
@@ -302,25 +287,19 @@ impl BackendServicePolicy {
                 format!("{count}: all primaries are unhealthy, and the zone's own are the last resort")
             };
         }
-        match (self.zonal_affinity, spilled) {
+        let because = match (self.zonal_affinity, spilled) {
             (ZonalAffinity::SpillCrossZone(ratio), false) if ratio.is_zero() => {
-                format!("{count}: spillover ratio 0.0 needs only one")
+                ": spillover ratio 0.0 needs only one".to_owned()
             }
             (ZonalAffinity::SpillCrossZone(ratio), true) if ratio.is_zero() => {
-                format!("{count}: spillover ratio 0.0 spills when there is none")
+                ": spillover ratio 0.0 spills when there is none".to_owned()
             }
-            (ZonalAffinity::SpillCrossZone(ratio), false) => {
-                format!("{count} >= spillover ratio {:?}", ratio.value())
+            (ZonalAffinity::SpillCrossZone(ratio), _) => {
+                format!(" {} spillover ratio {:?}", if spilled { "<" } else { ">=" }, ratio.value())
             }
-            (ZonalAffinity::SpillCrossZone(ratio), true) => {
-                format!("{count} < spillover ratio {:?}", ratio.value())
-            }
-            (ZonalAffinity::StayWithinZone | ZonalAffinity::Disabled, _) if eligible_count > 0 => {
-                format!("{count}: staying within the zone")
-            }
-            (ZonalAffinity::StayWithinZone | ZonalAffinity::Disabled, _) => {
-                format!("{count}: staying within the zone, on its unhealthy backends")
-            }
-        }
+            _ if eligible_count > 0 => ": staying within the zone".to_owned(),
+            _ => ": staying within the zone, on its unhealthy backends".to_owned(),
+        };
+        count + &because
     }
 }

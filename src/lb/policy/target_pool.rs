@@ -36,16 +36,10 @@ enum EligibleInstances {
 
 impl EligibleInstances {
     fn name(self) -> &'static str {
-        match self {
-            Self::HealthyTarget => "healthy_target",
-            Self::HealthyBackup => "healthy_backup",
-            Self::UnhealthyTarget => "unhealthy_target",
-            Self::UnhealthyBackup => "unhealthy_backup",
-            Self::None => "none",
-        }
+        // In the order of the variants.
+        ["healthy_target", "healthy_backup", "unhealthy_target", "unhealthy_backup", "none"][self as usize]
     }
 
-    /// The set, its role, and what it is called in results.
     fn set(self) -> Option<(SetId, Role, PlacementOutcome)> {
         use PlacementOutcome::{BackupPool, LastResort, TargetPool};
         match self {
@@ -84,10 +78,6 @@ impl PoolSizes {
 }
 
 impl ZonePolicy for TargetPoolPolicy {
-    fn name(&self) -> Option<&'static str> {
-        None
-    }
-
     fn sets(&mut self, _state: PolicyState<'_>) -> Vec<SetSpec> {
         role_sets(0)
     }

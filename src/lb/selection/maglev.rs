@@ -9,23 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::BackendId;
 use crate::random::hash_bytes;
+use crate::unfit::Unfit;
 
 /// The number of entries of a table: a prime, so that every skip walks through all entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u32", into = "u32")]
 #[schemars(extend("minimum" = 2, "maximum" = 10_000_000))]
 pub struct TableSize(u32);
-
-/// A number that is no size of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotATableSize {
-    /// Divisible, or below 2.
-    #[error("{0} is not prime; write a prime, such as {1}")]
-    NotPrime(u32, u32),
-    /// Too large to build often.
-    #[error("{0} is larger than a Maglev table here may be; write a prime up to 10000000")]
-    TooLarge(u32),
-}
 
 impl Default for TableSize {
     fn default() -> Self {
@@ -41,16 +31,18 @@ fn is_prime(number: u32) -> bool {
 }
 
 impl TryFrom<u32> for TableSize {
-    type Error = NotATableSize;
-    fn try_from(size: u32) -> Result<Self, NotATableSize> {
+    type Error = Unfit;
+    fn try_from(size: u32) -> Result<Self, Unfit> {
         if size > 10_000_000 {
-            return Err(NotATableSize::TooLarge(size));
+            return Err(Unfit(format!(
+                "{size} is larger than a Maglev table here may be; write a prime up to 10000000"
+            )));
         }
         if is_prime(size) {
             return Ok(Self(size));
         }
         let next = (size..).find(|number| is_prime(*number)).expect("there are more primes");
-        Err(NotATableSize::NotPrime(size, next))
+        Err(Unfit(format!("{size} is not prime; write a prime, such as {next}")))
     }
 }
 
@@ -60,7 +52,6 @@ impl From<TableSize> for u32 {
     }
 }
 
-/// A backend's way through the table.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
     offset: u32,
@@ -79,15 +70,6 @@ impl Walk {
     }
 }
 
-/// A member of the set that a table is made for.
-#[derive(Clone, Debug)]
-pub(super) struct MaglevMember<'a> {
-    pub(super) id: BackendId,
-    pub(super) name: &'a str,
-    /// Above zero.
-    pub(super) weight: f64,
-}
-
 /// A filled table; empty without candidates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maglev {
@@ -95,14 +77,12 @@ pub(super) struct Maglev {
 }
 
 impl Maglev {
-    /// The table of `candidates`. It does not depend on their order.
-    pub(super) fn new(size: TableSize, candidates: &[MaglevMember<'_>]) -> Self {
-        let mut order: Vec<&MaglevMember<'_>> = candidates.iter().collect();
-        order.sort_by_key(|candidate| candidate.name);
+    /// The table of `candidates`, each with its name and its weight, which is above zero. It does not depend on their order.
+    pub(super) fn new(size: TableSize, mut candidates: Vec<(BackendId, &str, f64)>) -> Self {
+        candidates.sort_by_key(|(_, name, _)| *name);
         let walks: Vec<(Walk, f64)> =
-            order.iter().map(|candidate| (Walk::of(candidate.name, size), candidate.weight)).collect();
-        let ids: Vec<BackendId> = order.iter().map(|candidate| candidate.id).collect();
-        Self { entries: fill(size, &walks).into_iter().map(|position| ids[position]).collect() }
+            candidates.iter().map(|(_, name, weight)| (Walk::of(name, size), *weight)).collect();
+        Self { entries: fill(size, &walks).into_iter().map(|position| candidates[position].0).collect() }
     }
 
     /// The backend of `key`; `None` if there are no candidates.
@@ -176,11 +156,9 @@ mod tests {
     fn table(first: usize, indices: impl IntoIterator<Item = usize>, size: u32) -> Maglev {
         let names: Vec<(usize, String)> =
             indices.into_iter().map(|index| (index, format!("vm-{}", first + index))).collect();
-        let candidates: Vec<MaglevMember<'_>> = names
-            .iter()
-            .map(|(index, name)| MaglevMember { id: BackendId::from_index(*index), name, weight: 1.0 })
-            .collect();
-        Maglev::new(TableSize::try_from(size).unwrap(), &candidates)
+        let candidates =
+            names.iter().map(|(index, name)| (BackendId::from_index(*index), name.as_str(), 1.0));
+        Maglev::new(TableSize::try_from(size).unwrap(), candidates.collect())
     }
 
     /// Of all entries: those that change when `gone` backends of `count` go, and those of survivors that change.
@@ -254,14 +232,8 @@ mod tests {
     fn weights_set_the_shares() {
         let names = ["light", "heavy", "heaviest"];
         let weights = [1.0, 2.0, 5.0];
-        let candidates: Vec<MaglevMember<'_>> = (0..3)
-            .map(|index| MaglevMember {
-                id: BackendId::from_index(index),
-                name: names[index],
-                weight: weights[index],
-            })
-            .collect();
-        let maglev = Maglev::new(TableSize::default(), &candidates);
+        let candidates = (0..3).map(|index| (BackendId::from_index(index), names[index], weights[index]));
+        let maglev = Maglev::new(TableSize::default(), candidates.collect());
         let mut counts = [0_u32; 3];
         (0..80_000).for_each(|key| counts[maglev.pick(mix(key)).unwrap().index()] += 1);
         for (count, weight) in counts.into_iter().zip(weights) {
@@ -282,6 +254,6 @@ mod tests {
             TableSize::try_from(65_536).unwrap_err().to_string(),
             "65536 is not prime; write a prime, such as 65537"
         );
-        assert_eq!(Maglev::new(TableSize::default(), &[]).pick(1), None);
+        assert_eq!(Maglev::new(TableSize::default(), Vec::new()).pick(1), None);
     }
 }

@@ -28,7 +28,6 @@ impl Rendezvous {
         self.weights.insert(position, weight);
     }
 
-    /// Removes `id`, if it is a member.
     pub(super) fn remove(&mut self, id: BackendId) {
         if let Ok(position) = self.ids.binary_search(&id) {
             self.ids.remove(position);
@@ -37,7 +36,6 @@ impl Rendezvous {
         }
     }
 
-    /// Whether members weigh different from each other.
     pub(super) fn is_weighted(&self) -> bool {
         self.weighted > 0
     }

@@ -37,7 +37,6 @@ impl Sequence {
         self.members.add(id, name, weight);
     }
 
-    /// Removes `id`, which has `seat`.
     pub(super) fn remove(&mut self, id: BackendId, seat: usize) {
         self.seats[seat] = None;
         self.members.remove(id);

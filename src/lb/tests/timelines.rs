@@ -57,7 +57,7 @@ impl World {
 
     fn backend(&mut self, seconds: f64, port: u16, kind: PacketKind) -> BackendId {
         match self.send(seconds, port, kind) {
-            Verdict::Tracked { backend, .. } | Verdict::Selected { backend, .. } => backend,
+            Verdict::Tracked(backend, _) | Verdict::Selected(backend, _) => backend,
             Verdict::Dropped => panic!("dropped at {seconds}"),
         }
     }
@@ -134,7 +134,7 @@ fn client_ip(mode: TrackingMode) -> Settings {
 fn t6_a_session_is_one_entry_and_does_not_persist() {
     let mut world = World::new(Protocol::Tcp, client_ip(TrackingMode::PerSession), false);
     let x = world.syn(0.0, 1);
-    assert!(matches!(world.send(5.0, 2, PacketKind::Syn), Verdict::Tracked { backend, .. } if backend == x));
+    assert!(matches!(world.send(5.0, 2, PacketKind::Syn), Verdict::Tracked(backend, _) if backend == x));
     world.down(10.0, x);
     assert_ne!(world.data(12.0, 1), x);
 }
@@ -174,7 +174,7 @@ fn t9_and_t10_idle_timeouts() {
                 assert_eq!(world.data(f64::from(second), 1), x);
             }
             let verdict = world.send(seconds, 1, PacketKind::Data);
-            assert_eq!(matches!(verdict, Verdict::Tracked { .. }), hit, "at {seconds}");
+            assert_eq!(matches!(verdict, Verdict::Tracked(..)), hit, "at {seconds}");
             assert_eq!(world.data(seconds, 1), x, "the same backend is selected again");
         }
     }
@@ -292,9 +292,7 @@ fn tpa_5_an_unhealthy_instance_loses_its_entries_at_once() {
     world.down(1.0, x);
     world.balancer.set_health(at(2.0), x, true);
     // The entry went with x's health, so this is a new selection, which x wins again.
-    assert!(
-        matches!(world.send(3.0, 1, PacketKind::Data), Verdict::Selected { backend, .. } if backend == x)
-    );
+    assert!(matches!(world.send(3.0, 1, PacketKind::Data), Verdict::Selected(backend, _) if backend == x));
 }
 
 #[test]

@@ -127,8 +127,8 @@ impl Model {
 
     fn select(&self, packet: &Packet) -> Option<BackendId> {
         match self.fresh().route(SimTime::ZERO, packet) {
-            Verdict::Selected { backend, .. } => Some(backend),
-            Verdict::Tracked { .. } => unreachable!("it has no entries"),
+            Verdict::Selected(backend, _) => Some(backend),
+            Verdict::Tracked(..) => unreachable!("it has no entries"),
             Verdict::Dropped => None,
         }
     }
@@ -261,7 +261,7 @@ proptest! {
                         origin: TrafficOrigin::Zone(ZoneId::from_index(zone)),
                     };
                     let found = match balancer.route(now, &packet) {
-                        Verdict::Tracked { backend, .. } | Verdict::Selected { backend, .. } => Some(backend),
+                        Verdict::Tracked(backend, _) | Verdict::Selected(backend, _) => Some(backend),
                         Verdict::Dropped => None,
                     };
                     prop_assert_eq!(found, model.route(now, &packet));
@@ -324,7 +324,7 @@ proptest! {
         let tuple = FiveTuple { source, destination: Endpoint { ip: 1 << 30, port: 80 }, protocol: Protocol::Tcp };
         let packet = |kind| Packet { tuple, kind, origin: TrafficOrigin::Zone(ZoneId::from_index(0)) };
         prop_assert_eq!(packet(PacketKind::Data).class(), PacketClass::Ports);
-        let Verdict::Selected { backend: home, .. } = balancer.route(SimTime::ZERO, &packet(PacketKind::Syn)) else {
+        let Verdict::Selected(home, _) = balancer.route(SimTime::ZERO, &packet(PacketKind::Syn)) else {
             panic!("a backend is healthy");
         };
         let mut now = SimTime::ZERO;
@@ -350,7 +350,7 @@ proptest! {
             }
             prop_assume!(balancer.placements[0].serving != Some(Role::Failover));
             let verdict = balancer.route(now, &packet(PacketKind::Data));
-            prop_assert!(matches!(verdict, Verdict::Tracked { backend, .. } if backend == home), "{:?}", verdict);
+            prop_assert!(matches!(verdict, Verdict::Tracked(backend, _) if backend == home), "{:?}", verdict);
         }
     }
 }

@@ -36,7 +36,6 @@ impl Curve {
         below.value + (above.value - below.value) * ((unit - below.share) / (above.share - below.share))
     }
 
-    /// The mean.
     pub(super) fn mean(&self) -> f64 {
         let pieces = self.0.windows(2);
         let piece = |ends: &[Knot]| (ends[1].share - ends[0].share) * (ends[0].value + ends[1].value) / 2.0;

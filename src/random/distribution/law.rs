@@ -1,15 +1,14 @@
-//! How values are drawn, with the mean of each law.
+//! How values are drawn. The function of each form gives its law, and the mean.
+//!
+//! Mathematics is `libm`'s: the last bit of the platform's library differs between processors and C libraries.
 
 use rand::Rng;
-use rand_distr::Distribution as _;
 
-use super::DistributionError;
 use super::empirical::Curve;
 use crate::random::exp::exp;
-use crate::random::portable::Portable;
 use crate::random::ziggurat::{exponential, normal, open_unit};
+use crate::unfit::Unfit;
 
-/// How a value is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Law {
     Constant(f64),
@@ -18,24 +17,15 @@ pub(super) enum Law {
     Other(OtherLaw),
 }
 
-/// A law that is drawn less often, or takes longer.
+/// A law that is drawn less often, or takes longer. A geometric count is one more than the whole part of an exponential draw
+/// of this mean.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OtherLaw {
-    Uniform {
-        low: f64,
-        width: f64,
-    },
-    Gamma(rand_distr::Gamma<Portable>),
-    Weibull(rand_distr::Weibull<Portable>),
-    Pareto {
-        scale: f64,
-        inverse_shape: f64,
-        reach: f64,
-    },
-    /// One more than the whole part of an exponential draw of this mean.
-    Geometric {
-        exponential_mean: f64,
-    },
+    Uniform { low: f64, width: f64 },
+    Gamma { unit: GammaUnit, scale: f64, inverse_shape: Option<f64> },
+    Weibull { scale: f64, inverse_shape: f64 },
+    Pareto { scale: f64, inverse_shape: f64, reach: f64 },
+    Geometric { exponential_mean: f64 },
     Empirical(Curve),
 }
 
@@ -53,13 +43,19 @@ impl Law {
 }
 
 impl OtherLaw {
-    /// A draw.
     #[inline(never)]
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         match self {
             Self::Uniform { low, width } => low + width * open_unit(rng.next_u64()),
-            Self::Gamma(law) => law.sample(rng).0,
-            Self::Weibull(law) => law.sample(rng).0,
+            Self::Gamma { unit, scale, inverse_shape: None } => unit.draw(rng) * (unit.d * scale),
+            // Of a shape below 1 it is a draw of the shape above that, times a power of a uniform one.
+            Self::Gamma { unit, scale, inverse_shape: Some(inverse_shape) } => {
+                let boost = open_unit(rng.next_u64());
+                unit.draw(rng) * libm::pow(boost, *inverse_shape) * unit.d * scale
+            }
+            Self::Weibull { scale, inverse_shape } => {
+                scale * libm::pow(-libm::log(open_unit(rng.next_u64())), *inverse_shape)
+            }
             // The inverse of the distribution function cut at `max`, where `reach` = F(max), 1 if uncut.
             Self::Pareto { scale, inverse_shape, reach } => {
                 scale * libm::pow(1.0 - reach * open_unit(rng.next_u64()), -inverse_shape)
@@ -70,67 +66,94 @@ impl OtherLaw {
     }
 }
 
-/// `value`, if it is above zero.
-pub(super) fn positive(
-    form: &'static str,
-    parameter: &'static str,
-    value: f64,
-) -> Result<f64, DistributionError> {
-    if value > 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(DistributionError::NotPositive { form, parameter, value })
+/// Draws of a gamma law of shape `d` + 1/3, which is 1 at least, and of scale 1/`d` (Marsaglia and Tsang 2000,
+/// doi:10.1145/358407.358414).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct GammaUnit {
+    d: f64,
+    c: f64,
+}
+
+impl GammaUnit {
+    fn of_shape(shape: f64) -> Self {
+        let d = shape - 1.0 / 3.0;
+        Self { d, c: 1.0 / libm::sqrt(9.0 * d) }
     }
+
+    fn draw<R: Rng + ?Sized>(self, rng: &mut R) -> f64 {
+        loop {
+            let x = normal(rng);
+            let root = 1.0 + self.c * x;
+            if root <= 0.0 {
+                continue;
+            }
+            let (v, square) = (root * root * root, x * x);
+            let unit = open_unit(rng.next_u64());
+            if unit < 1.0 - 0.0331 * square * square
+                || libm::log(unit) < 0.5 * square + self.d * (1.0 - v + libm::log(v))
+            {
+                return v;
+            }
+        }
+    }
+}
+
+/// `value`, if it is above zero.
+pub(super) fn positive(form: &str, parameter: &str, value: f64) -> Result<f64, Unfit> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(value);
+    }
+    Err(Unfit(format!("{form} needs {parameter} above 0, but it is {value}; write a {parameter} above 0")))
 }
 
 /// `value`, if it is zero or more.
-pub(super) fn finite(
-    form: &'static str,
-    parameter: &'static str,
-    value: f64,
-) -> Result<f64, DistributionError> {
+pub(super) fn finite(form: &str, parameter: &str, value: f64) -> Result<f64, Unfit> {
     if value >= 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(DistributionError::Negative { form, parameter, value })
+        return Ok(value);
     }
+    Err(Unfit(format!(
+        "{form} needs a finite {parameter} of 0 or more, but it is {value}; write a {parameter} of 0 or more"
+    )))
 }
 
-/// The law of this form, and its mean.
-pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn uniform(low: f64, high: f64) -> Result<(Law, f64), Unfit> {
     let low = finite("uniform", "low", low)?;
     let high = finite("uniform", "high", high)?;
     if low > high {
-        return Err(DistributionError::Swapped { form: "uniform", low: "low", high: "high" });
+        return Err(Unfit("uniform needs low <= high; swap them".to_owned()));
     }
     Ok((Law::Other(OtherLaw::Uniform { low, width: high - low }), (low + high) / 2.0))
 }
 
-/// The law of this form, and its mean.
-pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), Unfit> {
     let mu = libm::log(positive("lognormal", "median", median)?);
     let sigma = finite("lognormal", "sigma", sigma)?;
     Ok((Law::Lognormal { mu, sigma }, libm::exp(mu + sigma * sigma / 2.0)))
 }
 
-/// The law of this form, and its mean.
-pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let mean = positive("gamma", "mean", mean)?;
     let shape = positive("gamma", "shape", shape)?;
-    let law = rand_distr::Gamma::new(Portable(shape), Portable(mean / shape)).expect("both are above zero");
-    Ok((Law::Other(OtherLaw::Gamma(law)), mean))
+    let scale = mean / shape;
+    if shape == 1.0 || scale.is_infinite() {
+        return Ok((Law::Exponential { mean: 1.0 / (1.0 / scale) }, mean));
+    }
+    let (unit, inverse_shape) = if shape < 1.0 {
+        (GammaUnit::of_shape(shape + 1.0), Some(1.0 / shape))
+    } else {
+        (GammaUnit::of_shape(shape), None)
+    };
+    Ok((Law::Other(OtherLaw::Gamma { unit, scale, inverse_shape }), mean))
 }
 
-/// The law of this form, and its mean.
-pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let scale = positive("weibull", "scale", scale)?;
     let shape = positive("weibull", "shape", shape)?;
-    let law = rand_distr::Weibull::new(Portable(scale), Portable(shape)).expect("both are above zero");
-    Ok((Law::Other(OtherLaw::Weibull(law)), scale * libm::tgamma(1.0 + 1.0 / shape)))
+    let law = OtherLaw::Weibull { scale, inverse_shape: 1.0 / shape };
+    Ok((Law::Other(law), scale * libm::tgamma(1.0 + 1.0 / shape)))
 }
 
-/// The law of this form, and its mean.
-pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), DistributionError> {
+pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), Unfit> {
     let scale = positive("pareto", "scale", scale)?;
     let shape = positive("pareto", "shape", shape)?;
     let Some(max) = max else {
@@ -139,7 +162,7 @@ pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f
     };
     let max = positive("pareto", "max", max)?;
     if max < scale {
-        return Err(DistributionError::Swapped { form: "pareto", low: "scale", high: "max" });
+        return Err(Unfit("pareto needs scale <= max; swap them".to_owned()));
     }
     let reach = 1.0 - libm::pow(scale / max, shape);
     Ok((
@@ -159,10 +182,11 @@ fn truncated_pareto_mean(scale: f64, shape: f64, max: f64) -> f64 {
     shape / (shape - 1.0) * (scale - max * tail) / (1.0 - tail)
 }
 
-/// The law of this form, and its mean.
-pub(super) fn geometric(mean: f64) -> Result<(Law, f64), DistributionError> {
+pub(super) fn geometric(mean: f64) -> Result<(Law, f64), Unfit> {
     if !(mean >= 1.0 && mean.is_finite()) {
-        return Err(DistributionError::GeometricMean(mean));
+        return Err(Unfit(format!(
+            "geometric counts are 1 or more, so its mean can't be {mean}; write 1.0 or more"
+        )));
     }
     if mean == 1.0 {
         return Ok((Law::Constant(1.0), 1.0));

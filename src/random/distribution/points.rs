@@ -9,9 +9,11 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::empirical::{Curve, Knot};
-use super::error::{DistributionError, POINTS_MAX, PointsError};
 use super::quantity::Quantity;
+use crate::unfit::Unfit;
 
+/// The most points of one distribution.
+const POINTS_MAX: usize = 1_000_000;
 /// How far the last share may be from 1, of 1.
 const TOLERANCE: f64 = 1e-9;
 
@@ -28,10 +30,7 @@ pub(super) enum Points<V> {
 
 impl<V: Copy + fmt::Display> Points<V> {
     /// The distribution function through the points, which stand in `file` if that is given, and its mean.
-    pub(super) fn curve<Q: Quantity<Written = V>>(
-        &self,
-        file: Option<&str>,
-    ) -> Result<(Curve, f64), DistributionError> {
+    pub(super) fn curve<Q: Quantity<Written = V>>(&self, file: Option<&str>) -> Result<(Curve, f64), Unfit> {
         let place = |number: usize| match (file, self) {
             (Some(file), _) => format!("{file}:{number}"),
             (None, Self::Text(_)) => format!("points, line {number}"),
@@ -44,9 +43,9 @@ impl<V: Copy + fmt::Display> Points<V> {
             Self::Text(text) => numbered(text.trim_start_matches('\u{feff}').lines())
                 .try_for_each(|(number, line)| builder.add_line(line).map_err(|error| (number, error))),
         };
-        added.map_err(|(number, error)| DistributionError::Points { place: place(number), error })?;
-        let whole = || file.unwrap_or("points").to_owned();
-        let curve = builder.finish().map_err(|error| DistributionError::Points { place: whole(), error })?;
+        added.map_err(|(number, error)| Unfit(format!("{}: {error}", place(number))))?;
+        let whole = file.unwrap_or("points");
+        let curve = builder.finish().map_err(|error| Unfit(format!("{whole}: {error}")))?;
         let mean = curve.mean();
         Ok((curve, mean))
     }
@@ -63,31 +62,37 @@ struct Builder<Q: Quantity> {
 }
 
 impl<Q: Quantity> Builder<Q> {
-    fn add(&mut self, (written, share): (Q::Written, f64)) -> Result<(), PointsError> {
+    fn add(&mut self, (written, share): (Q::Written, f64)) -> Result<(), Unfit> {
+        let unfit = |text: String| Err(Unfit(text));
         let value = Q::unit_value(written);
         if !(value >= 0.0 && value.is_finite()) {
-            return Err(PointsError::Value(written.to_string()));
+            return unfit(format!("the value {written} is impossible; write a finite value of 0 or more"));
         }
         if !(0.0..=100.0 * (1.0 + TOLERANCE)).contains(&share) {
-            return Err(PointsError::Share(share.to_string()));
+            return Err(no_share(share));
         }
         if let (Some(before), Some(last)) = (self.knots.last(), self.last) {
             if value < before.value {
-                return Err(PointsError::ValueFalls { value: written.to_string(), before: last.to_string() });
+                return unfit(format!(
+                    "the value {written} comes after {last}; sort the points by their values"
+                ));
             }
             if share < before.share {
-                return Err(PointsError::ShareFalls { share, before: before.share });
+                return unfit(format!(
+                    "the share {share} comes after {}; write the share of all draws up to the value, which never falls",
+                    before.share
+                ));
             }
         }
         if self.knots.len() == POINTS_MAX {
-            return Err(PointsError::TooMany);
+            return Err(too_many());
         }
         self.knots.push(Knot { share, value });
         self.last = Some(written);
         Ok(())
     }
 
-    fn add_line(&mut self, line: &str) -> Result<(), PointsError> {
+    fn add_line(&mut self, line: &str) -> Result<(), Unfit> {
         let row = line.split('#').next().unwrap_or_default().trim();
         if row.is_empty() {
             return Ok(());
@@ -96,24 +101,43 @@ impl<Q: Quantity> Builder<Q> {
             Some(separator) => pair(row.split(separator)),
             None => pair(row.split_whitespace()),
         }
-        .map_err(PointsError::Columns)?;
+        .map_err(|count| {
+            Unfit(format!(
+                "the row has {count} column(s); write two: a value, and the share of draws up to it"
+            ))
+        })?;
         match (Q::from_column(value), share.parse()) {
             (Ok(value), Ok(share)) => self.add((value, share)),
             // The names of the columns.
             (Err(_), Err(_)) if self.knots.is_empty() && !starts_like_a_number(value) => Ok(()),
-            (Err(error), _) => Err(PointsError::Unreadable(error)),
-            (Ok(_), Err(_)) => Err(PointsError::Share(format!("{share:?}"))),
+            (Err(error), _) => Err(Unfit(error)),
+            (Ok(_), Err(_)) => Err(no_share(format_args!("{share:?}"))),
         }
     }
 
-    fn finish(self) -> Result<Curve, PointsError> {
-        let Some(last) = self.knots.last() else { return Err(PointsError::None) };
+    fn finish(self) -> Result<Curve, Unfit> {
+        let Some(last) = self.knots.last() else {
+            return Err(Unfit(
+                "there are no points; write rows of a value and the share of draws up to it".to_owned(),
+            ));
+        };
         let full = if last.share > 1.0 + TOLERANCE { 100.0 } else { 1.0 };
         if (last.share - full).abs() > TOLERANCE * full {
-            return Err(PointsError::End(last.share));
+            return Err(Unfit(format!(
+                "the shares end at {}; let the last one be 1, or 100 if shares are percentages",
+                last.share
+            )));
         }
         Ok(Curve::new(self.knots, full))
     }
+}
+
+fn too_many() -> Unfit {
+    Unfit(format!("there are more than {POINTS_MAX} points; leave some out"))
+}
+
+fn no_share(share: impl fmt::Display) -> Unfit {
+    Unfit(format!("{share} is not a share; write a number from 0 to 1, or from 0 to 100"))
 }
 
 fn starts_like_a_number(text: &str) -> bool {
@@ -150,7 +174,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Points<V> {
                 let mut points = Vec::new();
                 while let Some(point) = list.next_element()? {
                     if points.len() == POINTS_MAX {
-                        return Err(A::Error::custom(PointsError::TooMany));
+                        return Err(A::Error::custom(too_many()));
                     }
                     points.push(point);
                 }

@@ -15,7 +15,6 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// The ports `ports` of `addresses` addresses.
     pub(super) fn new(ports: RangeInclusive<u16>, addresses: usize) -> Self {
         let count = ports.end() - ports.start() + 1;
         Self { first: *ports.start(), count, next: vec![0; addresses], in_use: None }
@@ -26,13 +25,11 @@ impl Ports {
         self.in_use.is_none() && self.next[address as usize] == self.count
     }
 
-    /// Whether the ports in use are remembered.
     #[inline]
     pub(super) fn are_known(&self) -> bool {
         self.in_use.is_some()
     }
 
-    /// Remembers the addresses and ports in use.
     #[cold]
     pub(super) fn know(&mut self, in_use: HashSet<(u32, u16)>) {
         self.in_use = Some(in_use);
@@ -65,12 +62,10 @@ impl Ports {
         None
     }
 
-    /// How many addresses there are.
     pub(super) fn addresses(&self) -> u32 {
         self.next.len() as u32
     }
 
-    /// A port is free again.
     #[inline]
     pub(super) fn release(&mut self, address: u32, port: u16) {
         if let Some(in_use) = &mut self.in_use {

@@ -6,7 +6,6 @@ use rand_xoshiro::SplitMix64;
 use super::Flow;
 use crate::random::{Distribution, Quantity, open_unit};
 
-/// What a draw of a connection is for.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum Draw {
     Requests,
@@ -39,7 +38,6 @@ impl Draw {
 }
 
 impl Flow {
-    /// The generator of a draw.
     #[inline]
     fn draws(&self, what: Draw) -> SplitMix64 {
         self.key.draws_of(u64::from(what.number(self)) << 8 | what as u64)
@@ -58,7 +56,6 @@ impl Flow {
         ((u128::from(self.draws(what).next_u64()) * u128::from(count)) >> 64) as u16
     }
 
-    /// A value of `law`.
     #[inline]
     pub(in super::super) fn draw<Q: Quantity>(&self, what: Draw, law: &Distribution<Q>) -> Q {
         match law.constant_value() {

@@ -4,8 +4,7 @@
 //! A virtual clock runs at the speed that each job has. A job ends when the clock has run as far as its work is long, so
 //! only the job that ends next is looked at.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use super::Job;
 use crate::time::{SimDuration, SimTime};
@@ -16,58 +15,19 @@ pub(super) struct Sharing {
     /// The virtual clock, in nanoseconds of work done for each job, as it stood at `since`.
     clock: f64,
     since: SimTime,
-    /// Jobs by the reading of the clock at which they end. At equal readings the first one comes first.
-    jobs: BinaryHeap<Reverse<(Reading, u64, Entered)>>,
+    /// Jobs by the bits of the reading of the clock at which they end, which order positive numbers, and by the number of
+    /// their entry: at equal readings the first one comes first.
+    jobs: BTreeMap<(u64, u64), Entered>,
     entered: u64,
     /// The moment for which the end of a job was announced last; never if that has passed.
     announced: SimTime,
 }
 
-/// A reading of the clock, which is never NaN.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Reading(f64);
-
-impl Eq for Reading {}
-
-impl PartialOrd for Reading {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Reading {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-/// A job that has entered.
 #[derive(Clone, Copy, Debug)]
 struct Entered {
     job: Job,
     at: SimTime,
     work: SimDuration,
-}
-
-/// All are equal in order: their readings and numbers order them.
-impl PartialEq for Entered {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Entered {}
-
-impl PartialOrd for Entered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entered {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
 }
 
 impl Sharing {
@@ -76,13 +36,12 @@ impl Sharing {
             workers: f64::from(workers),
             clock: 0.0,
             since: SimTime::ZERO,
-            jobs: BinaryHeap::new(),
+            jobs: BTreeMap::new(),
             entered: 0,
             announced: SimTime::NEVER,
         }
     }
 
-    /// How many jobs there are.
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -90,9 +49,9 @@ impl Sharing {
     /// Adds a job of `work`; gives when the next job ends, if that is sooner than was announced.
     pub(super) fn enter(&mut self, now: SimTime, job: Job, work: SimDuration) -> Option<SimTime> {
         self.advance(now);
-        let end = Reading(self.clock + work.as_nanos() as f64);
+        let end = self.clock + work.as_nanos() as f64;
         self.entered += 1;
-        self.jobs.push(Reverse((end, self.entered, Entered { job, at: now, work })));
+        self.jobs.insert((end.to_bits(), self.entered), Entered { job, at: now, work });
         self.announce(now)
     }
 
@@ -103,14 +62,13 @@ impl Sharing {
             self.announced = SimTime::NEVER;
         }
         let mut done = Vec::new();
-        while let Some(Reverse((end, _, entered))) = self.jobs.peek().copied() {
-            // Half a nanosecond of work is what rounding may leave.
-            if end.0 > self.clock + 0.5 {
-                break;
-            }
-            let took = now.since(entered.at);
-            done.push((entered.job, took - took.min(entered.work)));
-            self.jobs.pop();
+        // Half a nanosecond of work is what rounding may leave.
+        while let Some(first) = self.jobs.first_entry()
+            && f64::from_bits(first.key().0) <= self.clock + 0.5
+        {
+            let Entered { job, at, work } = first.remove();
+            let took = now.since(at);
+            done.push((job, took - took.min(work)));
         }
         if self.jobs.is_empty() {
             self.clock = 0.0;
@@ -123,13 +81,12 @@ impl Sharing {
         self.advance(now);
         let clock = std::mem::take(&mut self.clock);
         self.announced = SimTime::NEVER;
-        let jobs = std::mem::take(&mut self.jobs).into_sorted_vec();
-        let longer = |Reverse((end, _, entered)): Reverse<(Reading, u64, Entered)>| {
-            let left = SimDuration::from_nanos_f64((end.0 - clock).max(0.0));
-            let (took, done) = (now.since(entered.at), entered.work - left.min(entered.work));
-            (entered.job, took - took.min(done))
+        let longer = |((end, _), Entered { job, at, work }): ((u64, u64), Entered)| {
+            let left = SimDuration::from_nanos_f64((f64::from_bits(end) - clock).max(0.0));
+            let (took, done) = (now.since(at), work - left.min(work));
+            (job, took - took.min(done))
         };
-        jobs.into_iter().rev().map(longer).collect()
+        std::mem::take(&mut self.jobs).into_iter().map(longer).collect()
     }
 
     /// The speed of each job, as a share of one worker's.
@@ -144,9 +101,9 @@ impl Sharing {
     }
 
     fn announce(&mut self, now: SimTime) -> Option<SimTime> {
-        let Reverse((end, _, _)) = self.jobs.peek()?;
+        let ((end, _), _) = self.jobs.first_key_value()?;
         // A quarter of a nanosecond is less than what is forgiven at the end.
-        let wait = ((end.0 - self.clock) / self.speed() - 0.25).max(0.0).ceil();
+        let wait = ((f64::from_bits(*end) - self.clock) / self.speed() - 0.25).max(0.0).ceil();
         let time = now + SimDuration::from_nanos_f64(wait);
         let sooner = time < self.announced;
         if sooner {

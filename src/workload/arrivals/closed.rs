@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::random::Distribution;
 use crate::time::SimDuration;
+use crate::unfit::Unfit;
 
 /// A closed loop as configured.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -22,11 +23,6 @@ pub struct ClosedLoop {
 #[schemars(extend("minimum" = 1, "maximum" = Self::MAX, "examples" = [500]))]
 pub struct Population(u32);
 
-/// A number that no population has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not a population; write a whole number from 1 to {max}", max = Population::MAX)]
-pub struct NotAPopulation(i64);
-
 impl Population {
     const MAX: u32 = 10_000_000;
 
@@ -37,9 +33,10 @@ impl Population {
 }
 
 impl TryFrom<i64> for Population {
-    type Error = NotAPopulation;
-    fn try_from(value: i64) -> Result<Self, NotAPopulation> {
+    type Error = Unfit;
+    fn try_from(value: i64) -> Result<Self, Unfit> {
         let count = u32::try_from(value).ok().filter(|count| (1..=Self::MAX).contains(count));
-        count.map(Self).ok_or(NotAPopulation(value))
+        let text = || format!("{value} is not a population; write a whole number from 1 to {}", Self::MAX);
+        count.map(Self).ok_or_else(|| Unfit(text()))
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Rate, later};
 use crate::random::{Stream, exponential, open_unit};
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::number;
 
 /// A swinging rate as configured.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -27,35 +28,25 @@ pub struct Diurnal {
     pub period: SimDuration,
 }
 
-/// A period of no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a period can't be 0s; write the time from one peak to the next, such as \"24h\"")]
-struct NoPeriod;
-
 impl<'de> Deserialize<'de> for Diurnal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The method that is derived for it reads the keys one by one.
         let diurnal = Self::deserialize(deserializer)?;
-        if diurnal.period.is_zero() { Err(D::Error::custom(NoPeriod)) } else { Ok(diurnal) }
+        if diurnal.period.is_zero() {
+            Err(D::Error::custom(
+                "a period can't be 0s; write the time from one peak to the next, such as \"24h\"",
+            ))
+        } else {
+            Ok(diurnal)
+        }
     }
 }
 
-/// The highest rate of a sine over its mean: from 1, where the rate is constant, to 2, where it sinks to 0.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Deserialize, JsonSchema)]
-#[serde(try_from = "f64")]
-#[schemars(extend("minimum" = 1, "maximum" = 2, "examples" = [1.5]))]
-pub struct PeakToMean(f64);
-
-/// A number that no sine has as the ratio of its peak to its mean.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is no ratio of a sine's peak to its mean; write 1.0 (constant) to 2.0 (down to nothing)")]
-pub struct NotAPeakToMean(f64);
-
-impl TryFrom<f64> for PeakToMean {
-    type Error = NotAPeakToMean;
-    fn try_from(value: f64) -> Result<Self, NotAPeakToMean> {
-        if (1.0..=2.0).contains(&value) { Ok(Self(value)) } else { Err(NotAPeakToMean(value)) }
-    }
+number! {
+    /// The highest rate of a sine over its mean: from 1, where the rate is constant, to 2, where it sinks to 0.
+    #[schemars(extend("minimum" = 1, "maximum" = 2, "examples" = [1.5]))]
+    PeakToMean: |value| (1.0..=2.0).contains(&value),
+    "{value} is no ratio of a sine's peak to its mean; write 1.0 (constant) to 2.0 (down to nothing)"
 }
 
 impl Diurnal {
@@ -64,7 +55,6 @@ impl Diurnal {
         self.peak_to_mean.0 - 1.0
     }
 
-    /// How many connections are to be expected before `end`.
     pub(super) fn expected_before(self, end: SimTime) -> f64 {
         let swing = (1.0 - libm::cos(TAU * self.phase(end))) * self.period.as_secs_f64() / TAU;
         self.mean_rate.per_second() * (end.as_secs_f64() + self.amplitude() * swing)
@@ -78,7 +68,6 @@ impl Diurnal {
     }
 }
 
-/// The running process.
 #[derive(Debug)]
 pub(super) struct DiurnalArrivals {
     diurnal: Diurnal,

@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer};
 use super::{Rate, later};
 use crate::random::{Stream, exponential, open_unit};
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::Unfit;
 
-/// The most states.
 const STATES_MAX: usize = 1000;
 /// The most changes of state from one connection to the next, on average.
 const CHANGES_MAX: f64 = 1e6;
@@ -79,66 +79,44 @@ impl<'de> Deserialize<'de> for MeanDwell {
     }
 }
 
-/// Why rates and dwell times make no process.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum NotAModulation {
-    /// Too few or too many states.
-    #[error("there are {0} rates; write at least 2 and at most {STATES_MAX}, or poisson for a single one")]
-    States(usize),
-    /// A rate that is none.
-    #[error("{0} is not a rate; write connections per second, 0 or more and at most 1e9")]
-    Rate(f64),
-    /// No rate above zero.
-    #[error("all rates are 0; let one of them be above 0")]
-    Silent,
-    /// A list of another length.
-    #[error(
-        "there are {rates} rates and {dwells} dwell times; write one dwell time for each rate, or one for all"
-    )]
-    Dwells {
-        /// How many rates there are.
-        rates: usize,
-        /// How many dwell times there are.
-        dwells: usize,
-    },
-    /// A state that lasts no time.
-    #[error("a mean dwell time can't be 0s; write a duration above 0s")]
-    Dwell,
-    /// Changes of state that no client could notice.
-    #[error(
-        "the rate changes a million times from one connection to the next; write poisson with rate = {0}"
-    )]
-    Hectic(f64),
-}
-
 impl TryFrom<WrittenModulation> for Modulation {
-    type Error = NotAModulation;
-    fn try_from(WrittenModulation { rates, mean_dwell }: WrittenModulation) -> Result<Self, NotAModulation> {
+    type Error = Unfit;
+    fn try_from(WrittenModulation { rates, mean_dwell }: WrittenModulation) -> Result<Self, Unfit> {
+        let unfit = |text: String| Err(Unfit(text));
         let count = rates.len();
         if !(2..=STATES_MAX).contains(&count) {
-            return Err(NotAModulation::States(count));
+            return unfit(format!(
+                "there are {count} rates; write at least 2 and at most {STATES_MAX}, or poisson for a single one"
+            ));
         }
         if let Some(wrong) = rates.iter().find(|rate| !(0.0..=Rate::MAX).contains(*rate)) {
-            return Err(NotAModulation::Rate(*wrong));
+            return unfit(format!(
+                "{wrong} is not a rate; write connections per second, 0 or more and at most 1e9"
+            ));
         }
         if rates.iter().all(|rate| *rate == 0.0) {
-            return Err(NotAModulation::Silent);
+            return unfit("all rates are 0; let one of them be above 0".to_owned());
         }
         let dwells = match mean_dwell {
             MeanDwell::All(dwell) => vec![dwell; count],
             MeanDwell::Each(dwells) => dwells,
         };
         if dwells.len() != count {
-            return Err(NotAModulation::Dwells { rates: count, dwells: dwells.len() });
+            let dwells = dwells.len();
+            return unfit(format!(
+                "there are {count} rates and {dwells} dwell times; write one dwell time for each rate, or one for all"
+            ));
         }
         if dwells.iter().any(|dwell| dwell.is_zero()) {
-            return Err(NotAModulation::Dwell);
+            return unfit("a mean dwell time can't be 0s; write a duration above 0s".to_owned());
         }
         let cycle: f64 = dwells.iter().map(|dwell| dwell.as_secs_f64()).sum();
         let in_cycle: f64 = rates.iter().zip(&dwells).map(|(rate, dwell)| rate * dwell.as_secs_f64()).sum();
         let mean_rate = in_cycle / cycle;
         if in_cycle * CHANGES_MAX < count as f64 {
-            return Err(NotAModulation::Hectic(mean_rate));
+            return unfit(format!(
+                "the rate changes a million times from one connection to the next; write poisson with rate = {mean_rate}"
+            ));
         }
         let states = rates.iter().zip(&dwells).map(|(rate, dwell)| State {
             mean_gap: (*rate > 0.0).then(|| 1e9 / rate),
@@ -149,18 +127,15 @@ impl TryFrom<WrittenModulation> for Modulation {
 }
 
 impl Modulation {
-    /// The mean rate in connections per second.
     pub(super) fn mean_rate(&self) -> f64 {
         self.mean_rate
     }
 }
 
-/// The running process.
 #[derive(Debug)]
 pub(super) struct ModulatedArrivals {
     states: Arc<[State]>,
     state: usize,
-    /// When the state ends.
     until: SimTime,
     now: SimTime,
 }

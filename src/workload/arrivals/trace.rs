@@ -42,7 +42,6 @@ pub struct TraceSource {
 }
 
 impl TraceSource {
-    /// Reads it from its beginning.
     pub(super) fn open(&self) -> TraceRows {
         (self.rows)()
     }

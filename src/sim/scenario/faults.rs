@@ -1,0 +1,116 @@
+//! What goes wrong, and when.
+
+use std::num::NonZeroU32;
+
+use super::{Factor, FailureMode};
+use crate::ids::{BackendId, ZoneId};
+use crate::lb::ratio::Ratio;
+use crate::random::Distribution;
+use crate::time::{SimDuration, SimTime};
+
+/// Something that goes wrong, once or again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What it strikes, and what it does to it.
+    pub effect: FaultEffect,
+    /// When it strikes.
+    pub schedule: FaultSchedule,
+}
+
+/// What a fault strikes, and what it does to it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultEffect {
+    /// Backends.
+    Backends {
+        /// Whom it can strike.
+        targets: Vec<BackendId>,
+        /// The share of them that it strikes, chosen at random for each replication: the nearest whole number, and at
+        /// least one unless it is 0.
+        fraction: Ratio,
+        /// What happens to them.
+        kind: BackendFault,
+    },
+    /// The network between two zones, both ways, or within one.
+    Link {
+        /// The two zones.
+        between: [ZoneId; 2],
+        /// What happens to it.
+        kind: LinkFault,
+    },
+}
+
+/// What a fault does to a backend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BackendFault {
+    /// It fails.
+    Fails(FailureMode),
+    /// Requests that it begins to serve take this many times longer.
+    Slow(Factor),
+}
+
+/// What a fault does to the network between two zones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinkFault {
+    /// Round trips take this much longer.
+    Delay(SimDuration),
+    /// Each packet is lost with this probability.
+    Loss(Ratio),
+}
+
+/// When a fault strikes, on the clock that starts with the warm-up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FaultSchedule {
+    /// Once.
+    Once {
+        /// From then on.
+        at: SimTime,
+        /// For this long; to the end of the run if absent.
+        duration: Option<SimDuration>,
+    },
+    /// On and off at a fixed rhythm.
+    Flapping {
+        /// From then on.
+        at: SimTime,
+        /// For this long; to the end of the run if absent.
+        duration: Option<SimDuration>,
+        /// From one beginning to the next.
+        period: SimDuration,
+        /// How long it lasts each time; shorter than the period.
+        active: SimDuration,
+    },
+    /// At random times, for random durations (an alternating renewal process).
+    Random {
+        /// From the start, or the last end, to the next beginning.
+        time_between: Distribution<SimDuration>,
+        /// How long it lasts.
+        duration: Distribution<SimDuration>,
+    },
+    /// One batch of the targets after the other: seen unhealthy for `grace`, then refusing for `restart`, then a pause.
+    Rolling {
+        /// When the first batch begins.
+        at: SimTime,
+        /// How many backends a batch has.
+        batch: NonZeroU32,
+        /// From the end of one batch to the beginning of the next.
+        pause: SimDuration,
+        /// How long a backend is seen unhealthy, but serves, before it restarts.
+        grace: SimDuration,
+        /// How long a restart takes.
+        restart: SimDuration,
+    },
+}
+
+impl FaultSchedule {
+    /// When it strikes first; for random times the earliest moment at which it may.
+    pub fn start(&self) -> SimTime {
+        match self {
+            Self::Once { at, .. } | Self::Flapping { at, .. } | Self::Rolling { at, .. } => *at,
+            Self::Random { .. } => SimTime::ZERO,
+        }
+    }
+
+    /// Whether chance says when it strikes.
+    pub(super) fn is_random(&self) -> bool {
+        matches!(self, Self::Random { .. })
+    }
+}
