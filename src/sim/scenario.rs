@@ -309,34 +309,17 @@ impl SlowStart {
     }
 }
 
-/// How many times longer something takes: 1 or more.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "f64", into = "f64")]
-#[schemars(extend("minimum" = 1, "maximum" = 1_000_000, "examples" = [3.0]))]
-pub struct Factor(f64);
-
-/// A number that slows nothing.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("{0} is not a factor; write how many times longer it takes, from 1.0 to 1000000.0")]
-pub struct NotAFactor(f64);
+number! {
+    /// How many times longer something takes: 1 or more.
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000, "examples" = [3.0]))]
+    Factor: |value| (1.0..=1e6).contains(&value),
+    "{value} is not a factor; write how many times longer it takes, from 1.0 to 1000000.0"
+}
 
 impl Factor {
     /// The number.
     pub fn value(self) -> f64 {
         self.0
-    }
-}
-
-impl TryFrom<f64> for Factor {
-    type Error = NotAFactor;
-    fn try_from(value: f64) -> Result<Self, NotAFactor> {
-        if (1.0..=1e6).contains(&value) { Ok(Self(value)) } else { Err(NotAFactor(value)) }
-    }
-}
-
-impl From<Factor> for f64 {
-    fn from(factor: Factor) -> Self {
-        factor.0
     }
 }
 
