@@ -5,6 +5,7 @@ pub mod disagreement;
 pub mod expect;
 pub mod explain;
 pub mod front;
+pub mod gather;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;

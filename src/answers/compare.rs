@@ -10,6 +10,7 @@ mod best;
 mod effect;
 pub mod records;
 
+use super::gather::{distinct, grouped};
 use crate::metrics::{Good, Metric};
 use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
@@ -111,31 +112,17 @@ pub enum ComparisonVerdict {
 }
 
 impl ComparisonVerdict {
-    /// A sign that says it without colour.
-    pub fn sign(self) -> &'static str {
+    /// A sign that says it without colour, the verdict in words, and its name in records.
+    pub fn texts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Baseline => "*",
-            Self::Identical => "=",
-            Self::Better => "+",
-            Self::Worse => "-",
-            Self::Higher => ">",
-            Self::Lower => "<",
-            Self::NotShown => "?",
-            Self::Missing => " ",
-        }
-    }
-
-    /// The verdict in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Identical => "identical, exactly",
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Higher => "higher",
-            Self::Lower => "lower",
-            Self::NotShown => "no difference shown",
-            Self::Missing => "missing",
+            Self::Baseline => ("*", "baseline", "baseline"),
+            Self::Identical => ("=", "identical, exactly", "identical"),
+            Self::Better => ("+", "better", "better"),
+            Self::Worse => ("-", "worse", "worse"),
+            Self::Higher => (">", "higher", "higher"),
+            Self::Lower => ("<", "lower", "lower"),
+            Self::NotShown => ("?", "no difference shown", "no_difference_shown"),
+            Self::Missing => (" ", "missing", "missing"),
         }
     }
 
@@ -182,16 +169,11 @@ pub fn compare(observed: &Observed, request: &CompareRequest) -> Result<Comparis
 
 /// The columns of the metrics called `names`, and what keeps some of them from being compared.
 fn metrics(observed: &Observed, names: &[String]) -> Result<(Vec<usize>, Vec<String>), QuestionError> {
-    let mut columns: Vec<usize> = Vec::new();
-    for name in names {
-        let column = observed.metric(name)?;
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    if names.is_empty() {
-        columns = Metric::headlines().filter_map(|metric| observed.metric(metric.name).ok()).collect();
-    }
+    let columns = if names.is_empty() {
+        Metric::headlines().filter_map(|metric| observed.metric(metric.name).ok()).collect()
+    } else {
+        distinct(names.iter().map(|name| observed.metric(name)).collect::<Result<Vec<_>, _>>()?)
+    };
     let notes = columns.iter().filter_map(|column| observed.obstacle(*column)).collect();
     Ok((columns, notes))
 }
@@ -211,18 +193,15 @@ pub fn require_replications(observed: &Observed) -> Result<(), QuestionError> {
 /// Cells that are compared with the same one and are identical, in the order of their first cells.
 fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<ComparedPolicy> {
     let cells = observed.cells();
-    let mut policies: Vec<ComparedPolicy> = Vec::new();
-    for (position, baseline) in counterparts.iter().enumerate() {
-        let Some(baseline) = *baseline else { continue };
-        let same = policies.iter_mut().find(|policy| {
-            policy.baseline == baseline && observed.all_identical(&cells[policy.cells[0]], &cells[position])
-        });
-        match same {
-            Some(policy) => policy.cells.push(position),
-            None => policies.push(ComparedPolicy { cells: vec![position], baseline }),
-        }
-    }
-    policies
+    let compared = (0..cells.len()).filter_map(|position| Some((position, counterparts[position]?)));
+    let groups = grouped(compared, |(a, baseline), (b, other)| {
+        baseline == other && observed.all_identical(&cells[*a], &cells[*b])
+    });
+    let policy = |group: Vec<(usize, usize)>| ComparedPolicy {
+        baseline: group[0].1,
+        cells: group.into_iter().map(|(position, _)| position).collect(),
+    };
+    groups.into_iter().map(policy).collect()
 }
 
 /// The row of a policy; its verdict on a difference is still to be corrected.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::console::Console;
 use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
 use crate::answers::expect::{Caveat, Expectation, Shares, caveats, expect as expect_one};
+use crate::answers::gather::distinct;
 use crate::experiment::{Cell, Experiment, Overrides};
 use crate::lb::backend::Role;
 use crate::metrics::Metric;
@@ -77,13 +78,7 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
 
 /// What is left out in any of the cells, each once.
 fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
-    let mut texts: Vec<&str> = Vec::new();
-    for caveat in cells.iter().flat_map(|cell| &cell.caveats) {
-        if !texts.contains(&caveat.text.as_str()) {
-            texts.push(&caveat.text);
-        }
-    }
-    texts
+    distinct(cells.iter().flat_map(|cell| &cell.caveats).map(|caveat| caveat.text.as_str()))
 }
 
 /// The pools' names: their zones, and the role if it is not the primary one.
@@ -132,12 +127,7 @@ fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
 
 /// One record for each cell and state, and one for each cell's mean. Pools of all cells have their columns.
 fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
-    let mut names: Vec<String> = Vec::new();
-    for name in cells.iter().flat_map(pool_names) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = distinct(cells.iter().flat_map(pool_names));
     let mut records = Vec::new();
     for expected in cells {
         let own = pool_names(expected);

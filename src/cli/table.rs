@@ -1,6 +1,8 @@
 //! Tables for the terminal: columns in line.
 
-pub(super) use crate::figures::wording::{cells_text, count_text, p_text, signed};
+pub(super) use crate::figures::wording::{
+    cells_text, count_text, interval, needed_text, p_text, range_text, signed,
+};
 
 /// A table whose columns are as wide as their widest field.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,7 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
 use super::axis;
+use crate::answers::gather::distinct;
 use crate::results::{Cell, Results};
 
 /// One value of every axis but the one that runs along the panel.
@@ -29,16 +30,13 @@ impl Facet {
 
 /// The facets of all cells, where `along` is the axis that runs along the panels.
 pub(super) fn facets(results: &Results, along: Option<usize>) -> Vec<Facet> {
-    let mut found: Vec<Vec<String>> = Vec::new();
-    for cell in &results.cells {
+    let found = distinct(results.cells.iter().map(|cell| {
         let mut values = cell.values.clone();
         if let Some(along) = along {
             values[along].clear();
         }
-        if !found.contains(&values) {
-            found.push(values);
-        }
-    }
+        values
+    }));
     // What leaves an axis open that another one fixes is part of that one.
     let part = |of: &[String], whole: &[String]| {
         of != whole && of.iter().zip(whole).all(|(own, other)| own.is_empty() || own == other)

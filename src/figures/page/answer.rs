@@ -1,11 +1,11 @@
 //! The answer of a page: what is best, and what each arm changes against the baseline.
 
 use super::Subject;
-use super::tables::{interval, note, verdict};
+use super::tables::{note, verdict};
 use crate::answers::compare::{Comparison, MetricRows};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, signed};
+use crate::figures::wording::{capitalized, cells_text, interval, signed};
 use crate::metrics::unit::Unit;
 
 /// The most policies of an arm, and the most lines of all.

@@ -4,7 +4,7 @@ use super::Subject;
 use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, count_text, p_text, signed};
+use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed};
 use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
@@ -112,7 +112,8 @@ pub(super) fn comparison(subject: &Subject) -> String {
             comparison.policies.iter().zip(&metric.rows).collect();
         for (policy, row) in spread(rows, MOST_ROWS) {
             let name = cells_text(&subject.results, &policy.cells);
-            table.row(&name, &numbers(metric, row), Some(verdict_at_length(row)));
+            let verdict = verdict(row) + &needed_text(row).unwrap_or_default();
+            table.row(&name, &numbers(metric, row), Some(verdict));
         }
         text += &table.end();
         text += &left_out(metric.rows.len(), "zonesim compare shows all");
@@ -132,32 +133,13 @@ fn numbers(metric: &MetricRows, row: &ComparedRow) -> [String; 4] {
     ]
 }
 
-/// An interval of differences.
-pub(super) fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
-    format!("{} to {}", signed(unit, low), signed(unit, high))
-}
-
 /// A verdict in words, which colour only repeats.
 pub(super) fn verdict(row: &ComparedRow) -> String {
-    let words = row.verdict.words();
+    let (_, words, _) = row.verdict.texts();
     match row.verdict {
         ComparisonVerdict::Better => format!("<span class=\"better\">{words}</span>"),
         ComparisonVerdict::Worse => format!("<span class=\"worse\">{words}</span>"),
         _ => words.to_owned(),
-    }
-}
-
-/// The same, with what would make a verdict of none.
-fn verdict_at_length(row: &ComparedRow) -> String {
-    let words = verdict(row);
-    match row.verdict {
-        ComparisonVerdict::NotShown => {
-            match row.effect.as_ref().and_then(|effect| effect.more_replications) {
-                Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
-                None => words,
-            }
-        }
-        _ => words,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answers of a search as a text: a row for each line, and what has to be said of it.
 
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{Check, Constraint, ConstraintStanding};
+use crate::answers::recommend::{Constraint, ConstraintStanding, more_replications};
 use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
@@ -75,7 +75,7 @@ fn boundaries(search: &Search, constraints: &[Constraint], found: &[Found]) -> S
             let mut row = std::mem::take(&mut begin).to_vec();
             row.push(value_at(search, judged.at).to_owned());
             row.extend(checks);
-            row.push(standing(judged).to_owned());
+            row.push(judged.standing().name().to_owned());
             table.row(row);
         }
     }
@@ -95,15 +95,6 @@ fn boundary<'a>(search: &Search, outcome: &'a LineOutcome) -> (String, String, V
         LineOutcome::Everywhere(ends) => ("at both ends".to_owned(), NONE.to_owned(), ends.iter().collect()),
         LineOutcome::Nowhere(ends) => ("at neither end".to_owned(), NONE.to_owned(), ends.iter().collect()),
         LineOutcome::Best { .. } | LineOutcome::Missing => (NONE.to_owned(), NONE.to_owned(), Vec::new()),
-    }
-}
-
-fn standing(judged: &JudgedValue) -> &'static str {
-    match judged {
-        _ if judged.is_kept() => "kept",
-        _ if judged.is_broken() => "broken",
-        _ if judged.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) => "missing",
-        _ => "undecided",
     }
 }
 
@@ -186,17 +177,15 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
 
 /// That a value is not shown to break its limits, and what would decide.
 fn undecided_note(search: &Search, judged: &JudgedValue) -> Option<String> {
-    let undecided = |check: &&Check| check.standing == ConstraintStanding::Undecided;
     let value = value_at(search, judged.at);
-    if judged.is_broken() {
-        return None;
+    match judged.standing() {
+        ConstraintStanding::Broken => return None,
+        ConstraintStanding::Missing => {
+            return Some(format!("{value} has no value of a metric, and counts as not kept"));
+        }
+        ConstraintStanding::Kept | ConstraintStanding::Undecided => {}
     }
-    if judged.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) {
-        return Some(format!("{value} has no value of a metric, and counts as not kept"));
-    }
-    let more = judged.checks.iter().filter(undecided).map(|check| check.more_replications);
-    let more = more.collect::<Option<Vec<u64>>>().and_then(|more| more.into_iter().max());
-    let more =
-        more.map_or_else(String::new, |more| format!("; about {} more replications would", count_text(more)));
+    let more = more_replications(&judged.checks)
+        .map_or_else(String::new, |more| format!("; about {} more replications would", count_text(more)));
     Some(format!("the replications do not decide whether {value} is kept{more}"))
 }
