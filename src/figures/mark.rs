@@ -17,8 +17,6 @@ pub enum PanelMark {
     Bars(Vec<Bar>),
     /// A table of numbers on shaded cells.
     Heat(Vec<HeatCell>),
-    /// Words in the middle of an otherwise empty panel.
-    Remark(String),
 }
 
 impl PanelMark {

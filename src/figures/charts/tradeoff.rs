@@ -5,7 +5,6 @@ use super::caption;
 use super::cells::{self, Facet};
 use super::palette;
 use super::sheet::estimate;
-use crate::answers::front::front;
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::capitalized;
@@ -59,6 +58,23 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     figure.legend = legend(results);
     figure.notes = notes(results);
     Some(figure)
+}
+
+/// Puts `items`, of which each has two values that are good low, in the order of the first value, and says of each whether no
+/// other is better in both.
+fn front<T>(mut items: Vec<T>, values: impl Fn(&T) -> (f64, f64)) -> Vec<(T, bool)> {
+    items.sort_by(|a, b| {
+        let (a, b) = (values(a), values(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    let mut least = f64::INFINITY;
+    let judged = items.into_iter().map(|item| {
+        let second = values(&item).1;
+        let best = second < least;
+        least = least.min(second);
+        (item, best)
+    });
+    judged.collect()
 }
 
 fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> PlotValue) -> PanelAxis {
@@ -229,5 +245,13 @@ mod tests {
             series.points.iter().flatten().filter(|point| !point.label.is_empty()).count()
         };
         assert_eq!(series[1..].iter().map(named).sum::<usize>(), series[0].points.len());
+    }
+
+    #[test]
+    fn what_is_no_better_in_any_way_is_behind_the_front() {
+        let judged = front(vec![(2.0, 2.0), (1.0, 3.0), (3.0, 2.0), (2.0, 1.0), (1.0, 4.0)], |pair| *pair);
+        let front: Vec<(f64, f64)> = judged.iter().filter(|(_, best)| *best).map(|(pair, _)| *pair).collect();
+        assert_eq!(front, [(1.0, 3.0), (2.0, 1.0)]);
+        assert_eq!(judged[1], ((1.0, 4.0), false));
     }
 }

@@ -59,9 +59,9 @@ fn stripe(canvas: &Canvas<'_>, rect: Rect, color: Color) {
 /// Writes the names of the spans at the top, each up to where the next begins. Those that begin together stand beside each
 /// other.
 pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
-    let spans: Vec<&ShadedSpan> = marks.iter().filter_map(PanelMark::as_span).collect();
     let plot = plane.plot;
-    let mut spans: Vec<&ShadedSpan> = spans.into_iter().filter(|span| !span.label.is_empty()).collect();
+    let mut spans: Vec<&ShadedSpan> =
+        marks.iter().filter_map(PanelMark::as_span).filter(|span| !span.label.is_empty()).collect();
     spans.sort_by(|a, b| a.from.total_cmp(&b.from));
     let mut free = f64::NEG_INFINITY;
     for (index, span) in spans.iter().enumerate() {
@@ -70,15 +70,16 @@ pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[P
         let later = spans[index + 1..].iter().map(|next| plane.x.at(next.from));
         let room = later.filter(|next| *next > begin).fold(plot.right, f64::min) - left - 6.0;
         let name = ASIDE.fitted(&span.label, room);
+        if name.is_empty() {
+            continue;
+        }
         // The grid would cross the name out.
         let right = (left + ASIDE.width(&name)).min(plane.x.at(span.to) - 1.0);
-        if !name.is_empty() && right > left {
+        if right > left {
             canvas.rect(Rect { left, right, top: plot.top + 4.0, bottom: plot.top + 30.0 }, span.color, 1.0);
         }
-        if !name.is_empty() {
-            canvas.text(&name, (left, plot.top + 17.0), ASIDE, Align::Left);
-            free = left + ASIDE.width(&name) + 10.0;
-        }
+        canvas.text(&name, (left, plot.top + 17.0), ASIDE, Align::Left);
+        free = left + ASIDE.width(&name) + 10.0;
     }
 }
 

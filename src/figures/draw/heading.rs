@@ -34,10 +34,6 @@ fn sample(canvas: &Canvas<'_>, sample: &KeySample, (x, y): Spot) {
             marker(style);
         }
         KeySample::Marker(style) => marker(style),
-        KeySample::Swatch(color) => {
-            let ((x, y), (dx, dy)) = (middle, (17.0, 11.0));
-            let rect = Rect { left: x - dx, top: y - dy, right: x + dx, bottom: y + dy };
-            canvas.rect(rect, *color, 1.0);
-        }
+        KeySample::Swatch(color) => canvas.rect(Rect::around(middle, 17.0, 11.0), *color, 1.0),
     }
 }

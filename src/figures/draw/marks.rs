@@ -5,14 +5,13 @@ use super::canvas::Canvas;
 use super::guides;
 use super::labels;
 use super::layout::{self, Frame};
-use super::lettering::{LABEL, PANEL};
+use super::lettering::PANEL;
 use super::projection::{Plane, Projection};
 use super::series;
 use super::shapes::{Align, Rect};
 use super::tables;
 use crate::figures::Panel;
 use crate::figures::mark::PanelMark;
-use crate::figures::style::Color;
 
 pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
     let plot = frame.plot;
@@ -31,10 +30,6 @@ pub(super) fn paint_panel(canvas: &Canvas<'_>, panel: &Panel, frame: Frame) {
             PanelMark::Level(level) => guides::paint_level(canvas, plane, level),
             PanelMark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
             PanelMark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
-            PanelMark::Remark(words) => {
-                let words = LABEL.of_color(Color::FAINT).fitted(words, plot.width());
-                canvas.text(&words, plot.center(), LABEL.of_color(Color::FAINT), Align::Center);
-            }
         }
     }
     labels::paint(canvas, plane, &panel.marks);

@@ -76,18 +76,18 @@ fn whiskers(canvas: &Canvas<'_>, plane: Plane<'_>, point: &DataPoint, style: Sty
     let cap = if crowd { 0.0 } else { CAP };
     let (x, y) = plane.spot(point.x.value, point.y.value);
     if let Some((low, high)) = point.x.interval {
-        let (low, high) = (plane.x.at(low), plane.x.at(high));
-        canvas.line(&[(low, y), (high, y)], stroke);
-        for end in [low, high] {
-            canvas.line(&[(end, y - cap), (end, y + cap)], stroke);
-        }
+        whisker(canvas, [low, high].map(|end| (plane.x.at(end), y)), (0.0, cap), stroke);
     }
     if let Some((low, high)) = point.y.interval {
-        let (low, high) = (plane.y.at(low), plane.y.at(high));
-        canvas.line(&[(x, low), (x, high)], stroke);
-        for end in [low, high] {
-            canvas.line(&[(x - cap, end), (x + cap, end)], stroke);
-        }
+        whisker(canvas, [low, high].map(|end| (x, plane.y.at(end))), (cap, 0.0), stroke);
+    }
+}
+
+/// Draws a line between `ends`, and at each of them a bar that reaches so far both ways.
+pub(super) fn whisker(canvas: &Canvas<'_>, ends: [Spot; 2], (dx, dy): (f64, f64), stroke: Stroke) {
+    canvas.line(&ends, stroke);
+    for (x, y) in ends {
+        canvas.line(&[(x - dx, y - dy), (x + dx, y + dy)], stroke);
     }
 }
 

@@ -15,6 +15,11 @@ pub(super) struct Rect {
 }
 
 impl Rect {
+    /// The rectangle that reaches so far to the sides of `center`, and up and down.
+    pub(super) fn around((x, y): Spot, dx: f64, dy: f64) -> Self {
+        Self { left: x - dx, top: y - dy, right: x + dx, bottom: y + dy }
+    }
+
     pub(super) fn width(self) -> f64 {
         self.right - self.left
     }

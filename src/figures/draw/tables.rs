@@ -4,6 +4,7 @@ use super::canvas::Canvas;
 use super::layout;
 use super::lettering::{ASIDE, LABEL, TICK};
 use super::projection::Plane;
+use super::series::whisker;
 use super::shapes::{Align, Rect, Stroke};
 use crate::figures::mark::{Bar, HeatCell};
 use crate::figures::style::Color;
@@ -35,13 +36,10 @@ pub(super) fn paint_bars(canvas: &Canvas<'_>, plane: Plane<'_>, bars: &[Bar]) {
         canvas.rect(Rect { left: plane.plot.left, top, right: end, bottom }, bar.color, 1.0);
         let mut right = end;
         if let Some((low, high)) = value.interval {
-            let (low, high) = (plane.x.at(low), plane.x.at(high));
             let stroke = Stroke::solid(Color::INK, THICKEST_WHISKER.min(thickness / 4.0));
-            let cap = thickness / 5.0;
-            canvas.line(&[(low, middle), (high, middle)], stroke);
-            canvas.line(&[(low, middle - cap), (low, middle + cap)], stroke);
-            canvas.line(&[(high, middle - cap), (high, middle + cap)], stroke);
-            right = right.max(high);
+            let ends = [low, high].map(|end| (plane.x.at(end), middle));
+            whisker(canvas, ends, (0.0, thickness / 5.0), stroke);
+            right = right.max(plane.x.at(high));
         }
         canvas.text(&plane.x.axis.unit.text(value.value), (right + 12.0, middle), lettering, Align::Left);
     }

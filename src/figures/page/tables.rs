@@ -8,7 +8,7 @@ use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_
 use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
-use crate::results::Results;
+use crate::results::{Cell, Results};
 
 /// The most rows of a table: more are for a program to read.
 const MOST_ROWS: usize = 60;
@@ -48,26 +48,21 @@ pub(super) fn summary(subject: &Subject) -> String {
     let results = &subject.results;
     let is_there = |metric: &&Metric| results.metrics.iter().any(|name| name == metric.name);
     let metrics: Vec<&Metric> = Metric::headlines().filter(is_there).collect();
-    let mut rows: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
-    for (position, cell) in results.cells.iter().enumerate() {
-        let values: Vec<String> = metrics
-            .iter()
-            .map(|metric| mean(metric.format, results.summary(cell.number, metric.name)))
-            .collect();
-        match rows.last_mut() {
-            Some((cells, same)) if results.cells[cells[0]].arm == cell.arm && *same == values => {
-                cells.push(position);
-            }
-            _ => rows.push((vec![position], values)),
-        }
-    }
+    let values = |cell: &Cell| -> Vec<String> {
+        let mean = |metric: &&Metric| mean(metric.format, results.summary(cell.number, metric.name));
+        metrics.iter().map(mean).collect()
+    };
+    let all: Vec<(usize, &Cell, Vec<String>)> =
+        results.cells.iter().enumerate().map(|(position, cell)| (position, cell, values(cell))).collect();
+    let rows: Vec<_> = all.chunk_by(|a, b| a.1.arm == b.1.arm && a.2 == b.2).collect();
     let header: Vec<&str> = ["cell"].into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
     let mut table = HtmlTable::new(&header);
-    let all = rows.len();
-    for (cells, values) in spread(rows, MOST_ROWS) {
-        table.row(&cells_text(results, &cells), &values, None);
+    let left_out = left_out(rows.len(), "summary.csv has all");
+    for row in spread(rows, MOST_ROWS) {
+        let cells: Vec<usize> = row.iter().map(|(position, ..)| *position).collect();
+        table.row(&cells_text(results, &cells), &row[0].2, None);
     }
-    format!("{}{}{}", table.end(), note(&interval_note(results)), left_out(all, "summary.csv has all"))
+    format!("{}{}{left_out}", table.end(), note(&interval_note(results)))
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
