@@ -51,7 +51,6 @@ pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<S
     Ok(Status::Done)
 }
 
-/// The answer as JSON.
 #[derive(Debug, Serialize)]
 struct Answer {
     experiment: String,

@@ -14,11 +14,11 @@ pub(super) struct Console {
 
 impl Console {
     pub(super) fn new(quiet: bool, color: ColorChoice) -> Self {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_plain = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let color = match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => !plain && io::stderr().is_terminal(),
+            ColorChoice::Auto => io::stderr().is_terminal() && !is_plain(),
         };
         Self { quiet, color }
     }
@@ -48,7 +48,6 @@ impl Console {
         say(text);
     }
 
-    /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.downcast_ref::<ExperimentError>() {
             Some(error) => say(&error.render(self.color)),

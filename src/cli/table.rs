@@ -11,12 +11,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table with this header.
     pub(super) fn new(header: &[&str]) -> Self {
         Self { rows: vec![header.iter().map(|name| (*name).to_owned()).collect()] }
     }
 
-    /// Adds a row.
     pub(super) fn row(&mut self, fields: impl IntoIterator<Item = String>) {
         self.rows.push(fields.into_iter().collect());
     }

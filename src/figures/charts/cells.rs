@@ -59,7 +59,6 @@ fn in_words(results: &Results, values: &[String]) -> String {
 /// A few cells that stand for all.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Selection<'a> {
-    /// The cells, by arm.
     pub(super) cells: Vec<&'a Cell>,
     /// What was left out and what the numbers in titles mean; empty if nothing needs saying.
     pub(super) notes: Vec<String>,

@@ -11,9 +11,7 @@ use crate::results::{Cell, Results};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
     pub(super) metric: &'static Metric,
-    /// The title of its panels.
     pub(super) title: &'a str,
-    /// How its values are shown.
     pub(super) axis: ValueAxis<'a>,
 }
 
@@ -75,16 +73,11 @@ impl Sheet<'_> {
     pub(super) fn absences(&self) -> Option<String> {
         let Self { results, metrics, .. } = self;
         let lacking = |shown: &Shown<'_>| {
-            let has = |arm: usize| {
-                let of_arm = |cell: &&Cell| cell.arm == arm;
-                results
-                    .cells
-                    .iter()
-                    .filter(of_arm)
-                    .any(|cell| estimate(results, cell, shown.metric).is_some())
+            let lacks = |arm: usize| {
+                let mut cells = results.cells.iter().filter(|cell| cell.arm == arm).peekable();
+                cells.peek().is_some() && cells.all(|cell| estimate(results, cell, shown.metric).is_none())
             };
-            let is_shown = |arm: usize| results.cells.iter().any(|cell| cell.arm == arm);
-            let arms = results.arms.iter().enumerate().filter(|(arm, _)| is_shown(*arm) && !has(*arm));
+            let arms = results.arms.iter().enumerate().filter(|(arm, _)| lacks(*arm));
             let arms: Vec<&str> = arms.map(|(_, name)| name.as_str()).collect();
             (!arms.is_empty()).then(|| format!("“{}” of {}", shown.title, arms.join(", ")))
         };

@@ -20,7 +20,6 @@ const SHARE: &Metric = Metric::named("cross_zone_connection_ratio");
 const FAILURES: &Metric = Metric::named("failure_ratio");
 const TAIL: &Metric = Metric::named("request_p99_ms");
 
-/// A cell with its place in the figure.
 struct Place<'a> {
     cell: &'a Cell,
     x: PlotValue,
@@ -36,13 +35,15 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     };
     let cost = if any(COST, f64::is_finite) { COST } else { SHARE };
     let harm = if any(FAILURES, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
-    let place = |cell| Some((cell, estimate(results, cell, harm)?, estimate(results, cell, cost)?));
-    let found = results.cells.iter().filter_map(place).collect();
-    let judged = front(found, |(_, x, y)| (x.value, y.value)).into_iter();
-    let places: Vec<Place<'_>> = judged.map(|((cell, x, y), best)| Place { cell, x, y, best }).collect();
+    let place = |cell| {
+        let (x, y) = (estimate(results, cell, harm)?, estimate(results, cell, cost)?);
+        Some(Place { cell, x, y, best: false })
+    };
+    let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();
     if places.is_empty() {
         return None;
     }
+    mark_front(&mut places);
     let mut marks = vec![front_line(&places)];
     marks.extend(series(results, &places));
     let panel = Panel {
@@ -56,25 +57,23 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let mut figure = Figure::new(title, vec![panel], 1);
     figure.subtitle = caption::means(results, "whiskers");
     figure.legend = legend(results);
-    figure.notes = notes(results);
+    let axes: Vec<String> = results.axes.iter().map(|axis| axis::words(axis)).collect();
+    let labels = match axes.is_empty() {
+        true => String::new(),
+        false => format!(" Numbers at points, where there is room: {}.", axes.join(", ")),
+    };
+    figure.notes = vec![format!("Down and to the left is better.{labels}")];
     Some(figure)
 }
 
-/// Puts `items`, of which each has two values that are good low, in the order of the first value, and says of each whether no
-/// other is better in both.
-fn front<T>(mut items: Vec<T>, values: impl Fn(&T) -> (f64, f64)) -> Vec<(T, bool)> {
-    items.sort_by(|a, b| {
-        let (a, b) = (values(a), values(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
+/// Puts `places` in order from left to right, and marks those that no other is better than in both ways.
+fn mark_front(places: &mut [Place<'_>]) {
+    places.sort_by(|a, b| a.x.value.total_cmp(&b.x.value).then(a.y.value.total_cmp(&b.y.value)));
     let mut least = f64::INFINITY;
-    let judged = items.into_iter().map(|item| {
-        let second = values(&item).1;
-        let best = second < least;
-        least = least.min(second);
-        (item, best)
-    });
-    judged.collect()
+    for place in places {
+        place.best = place.y.value < least;
+        least = least.min(place.y.value);
+    }
 }
 
 fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> PlotValue) -> PanelAxis {
@@ -90,16 +89,6 @@ fn legend(results: &Results) -> Vec<Key> {
     results.arms.iter().zip(&styles).map(arm).chain([front]).collect()
 }
 
-fn notes(results: &Results) -> Vec<String> {
-    let axes: Vec<String> = results.axes.iter().map(|axis| axis::words(axis)).collect();
-    let labels = if axes.is_empty() {
-        String::new()
-    } else {
-        format!(" Numbers at points, where there is room: {}.", axes.join(", "))
-    };
-    vec![format!("Down and to the left is better.{labels}")]
-}
-
 /// The points of each arm. Those of one sweep are joined.
 fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
     let many = places.len() > MANY;
@@ -110,11 +99,13 @@ fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
         let of_arm: Vec<&Place<'_>> = places.iter().filter(|place| place.cell.arm == arm).collect();
         let sweeps = if many { vec![of_arm] } else { sweeps(of_arm, &facets, along) };
         marks.extend(sweeps.into_iter().filter(|sweep| !sweep.is_empty()).map(|sweep| {
-            let named = |place: &&Place<'_>| !many || place.best;
+            // Cells came out exactly alike: between two thresholds every ratio is the same policy.
+            let alike = sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value);
+            let point = |places: &[&Place<'_>]| Some(point(results, places, !many || places[0].best));
             PanelMark::Series(PointSeries {
                 name: results.arms[arm].clone(),
                 style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
-                points: alike(&sweep).map(|places| Some(point(results, places, named(&places[0])))).collect(),
+                points: alike.map(point).collect(),
                 join: if many { Join::None } else { Join::Straight },
                 spread: Spread::Whiskers,
             })
@@ -136,11 +127,6 @@ fn sweeps<'a>(places: Vec<&'a Place<'a>>, facets: &[Facet], along: Option<usize>
         rest = others;
     }
     sweeps
-}
-
-/// Parts a sweep into runs of cells that came out exactly alike: between two thresholds every ratio is the same policy.
-fn alike<'p, 'a>(sweep: &'p [&'a Place<'a>]) -> impl Iterator<Item = &'p [&'a Place<'a>]> {
-    sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value)
 }
 
 /// The point of cells that came out alike, with the range of their axis values.
@@ -249,9 +235,16 @@ mod tests {
 
     #[test]
     fn what_is_no_better_in_any_way_is_behind_the_front() {
-        let judged = front(vec![(2.0, 2.0), (1.0, 3.0), (3.0, 2.0), (2.0, 1.0), (1.0, 4.0)], |pair| *pair);
-        let front: Vec<(f64, f64)> = judged.iter().filter(|(_, best)| *best).map(|(pair, _)| *pair).collect();
-        assert_eq!(front, [(1.0, 3.0), (2.0, 1.0)]);
-        assert_eq!(judged[1], ((1.0, 4.0), false));
+        let results = SampleFolder::no_axis().results();
+        let mut places = [(2.0, 2.0), (1.0, 3.0), (3.0, 2.0), (2.0, 1.0), (1.0, 4.0)].map(|(x, y)| Place {
+            cell: &results.cells[0],
+            x: PlotValue::exact(x),
+            y: PlotValue::exact(y),
+            best: false,
+        });
+        mark_front(&mut places);
+        let judged = places.map(|place| (place.x.value, place.y.value, place.best));
+        assert_eq!(judged[..3], [(1.0, 3.0, true), (1.0, 4.0, false), (2.0, 1.0, true)]);
+        assert!(!judged[3].2 && !judged[4].2);
     }
 }

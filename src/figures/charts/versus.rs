@@ -1,6 +1,6 @@
 //! Metrics against the first numeric axis: one line per arm, a level for each arm that lacks the axis.
 
-use super::axis::{NumericAxis, is_cut, number, off_log};
+use super::axis::{NumericAxis, number};
 use super::caption;
 use super::cells::Facet;
 use super::palette;
@@ -8,7 +8,7 @@ use super::sheet::{Sheet, estimate};
 use super::steps::Steps;
 use crate::figures::mark::{DataPoint, Join, LevelLine, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::Style;
-use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis, Scale};
 use crate::metrics::Metric;
 use crate::results::{Cell, Results};
 
@@ -27,7 +27,9 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
         let forced = if sheet.log { shown.axis.log_around(&values) } else { None };
         limits.not_log |= sheet.log && forced.is_none();
         let y = forced.unwrap_or_else(|| shown.axis.around(&values));
-        limits.cut |= values.iter().any(|estimate| is_cut(&y, *estimate));
+        let is_cut =
+            |one: &PlotValue| one.value > 0.0 && one.interval.is_some_and(|(low, _)| low < y.range.0);
+        limits.cut |= y.scale == Scale::Log && values.iter().any(is_cut);
         for (mut marks, facet) in by_facet.into_iter().zip(facets) {
             limits.zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
             let marks = steps.insert(results, along, facet, &x, marks);
@@ -40,15 +42,11 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
         figure.share_y_axes();
     }
     figure.subtitle = caption::means(results, "bands");
-    figure.legend = legend(&results.arms, &styles);
+    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Line(*style) };
+    figure.legend = results.arms.iter().zip(&styles).map(key).collect();
     figure.notes = notes(results, along, limits);
     figure.notes.extend(steps.notes());
     figure
-}
-
-pub(super) fn legend(arms: &[String], styles: &[Style]) -> Vec<Key> {
-    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Line(*style) };
-    arms.iter().zip(styles).map(key).collect()
 }
 
 /// What a log axis has no place for.
@@ -146,17 +144,14 @@ fn estimates(mark: &PanelMark) -> Vec<PlotValue> {
 /// Makes gaps of the zeros on a log axis and gives their number.
 fn drop_zeros(y: &PanelAxis, mark: &mut PanelMark) -> usize {
     let PanelMark::Series(series) = mark else { return 0 };
-    let zeros = series
-        .points
-        .iter_mut()
-        .filter(|point| point.as_ref().is_some_and(|point| off_log(y, point.y.value)));
+    let is_off = |point: &DataPoint| y.scale == Scale::Log && point.y.value <= 0.0;
+    let zeros = series.points.iter_mut().filter(|point| point.as_ref().is_some_and(is_off));
     zeros.map(|point| *point = None).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Scale;
     use crate::figures::charts::{cross_zone, failures, latency};
     use crate::figures::style::Color;
     use crate::results::sample::SampleFolder;

@@ -17,7 +17,6 @@ const STRIPE: f64 = 8.0;
 /// Bands thinner than this on paper are not drawn: the line covers them.
 const THIN: f64 = 2.0;
 
-/// Shades the spans.
 pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
     for span in marks.iter().filter_map(PanelMark::as_span) {
         let left = plane.x.at(span.from);

@@ -20,7 +20,6 @@ pub(super) fn blank(width: u32, height: u32) -> Vec<u8> {
     vec![255; (width * height * OVERSAMPLING * OVERSAMPLING * 3) as usize]
 }
 
-/// Paper of pixels.
 pub(super) struct Pixels<'a> {
     area: DrawingArea<BitMapBackend<'a>, Shift>,
 }

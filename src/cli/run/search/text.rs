@@ -8,8 +8,16 @@ use crate::cli::table::{Table, count_text};
 use crate::job::search::Search;
 use crate::metrics::Metric;
 
-/// Where there is nothing to say.
 const NONE: &str = "–";
+
+const BOUNDARY_LEGEND: &str = "\
+A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %
+confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).
+";
+const BEST_LEGEND: &str = "\
+The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired
+by replication, corrected for all that were tried (Holm). Interval: 95 %.
+";
 
 /// A line by its name, and the answer for it.
 type Found = (String, LineAnswer);
@@ -19,41 +27,32 @@ pub(super) fn render(search: &Search, name: &str, found: &[Found]) -> String {
     let range =
         format!("{} from {low} to {high} in steps of {}", search.request().path, search.request().step);
     let goal = search.question().goal();
-    let mut text = match goal {
+    let (sought, table, legend) = match goal {
         Goal::Boundary(constraints) => {
             let limits: Vec<String> = constraints.iter().map(ToString::to_string).collect();
-            format!("{name}: where {} is kept, along {range}\n\n", limits.join(" and "))
+            let sought = format!("where {} is kept", limits.join(" and "));
+            (sought, boundaries(search, constraints, found), BOUNDARY_LEGEND)
         }
         Goal::Best { metric, maximize } => {
             let most = if *maximize { "most" } else { "least" };
-            format!("{name}: {most} {metric}, along {range}\n\n")
+            (format!("{most} {metric}"), bests(search, metric, found), BEST_LEGEND)
         }
     };
-    text += &match goal {
-        Goal::Boundary(constraints) => boundaries(search, constraints, found),
-        Goal::Best { metric, .. } => bests(search, metric, found),
-    };
+    let mut text = format!("{name}: {sought}, along {range}\n\n{table}");
     for (name, answer) in found {
         for note in notes(search, answer) {
             text += &format!("{name}: {note}\n");
         }
     }
-    text.push('\n');
-    text + match goal {
-        Goal::Boundary(_) => {
-            "A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %\n\
-             confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).\n"
-        }
-        Goal::Best { .. } => {
-            "The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired\n\
-             by replication, corrected for all that were tried (Holm). Interval: 95 %.\n"
-        }
-    }
+    text + "\n" + legend
 }
 
-/// The value at a position of the grid.
 fn value_at(search: &Search, at: usize) -> &str {
     search.grid()[at].as_str()
+}
+
+fn values_at(search: &Search, positions: &[usize]) -> String {
+    positions.iter().map(|at| value_at(search, *at)).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether there is an answer, and not that there is none.
@@ -140,34 +139,27 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
                 notes.push("the best lies at the end of the range: there may be a better one beyond it".to_owned());
             }
             if !rivals.is_empty() {
-                let values: Vec<&str> = rivals.iter().map(|rival| value_at(search, *rival)).collect();
-                notes.push(format!("not told apart from it: {}", values.join(", ")));
+                notes.push(format!("not told apart from it: {}", values_at(search, rivals)));
             }
         }
         LineOutcome::Missing => notes.push("the metric has no value anywhere".to_owned()),
     }
     if !answer.strays.is_empty() {
-        let values: Vec<&str> = answer.strays.iter().map(|at| value_at(search, *at)).collect();
         notes.push(format!(
             "not monotone: {} kept beyond the boundary, or broken inside it; there may be another",
-            values.join(", ")
+            values_at(search, &answer.strays)
         ));
     }
     for (metric, name) in search.question().metrics().enumerate() {
-        let turns: Vec<String> = answer
-            .turns
-            .iter()
-            .filter(|(of, _)| *of == metric)
-            .map(|(_, turn)| {
-                let verb = if turn.rises { "rises" } else { "falls" };
-                format!("{verb} from {} to {}", value_at(search, turn.from), value_at(search, turn.to))
-            })
-            .collect();
+        let own = answer.turns.iter().filter(|(of, _)| *of == metric).map(|(_, turn)| {
+            let verb = if turn.rises { "rises" } else { "falls" };
+            format!("{verb} from {} to {}", value_at(search, turn.from), value_at(search, turn.to))
+        });
+        let turns: Vec<String> = own.collect();
         if !turns.is_empty() {
-            let what = if matches!(answer.outcome, LineOutcome::Best { .. }) {
-                "more than one valley or hill"
-            } else {
-                "not monotone"
+            let what = match answer.outcome {
+                LineOutcome::Best { .. } => "more than one valley or hill",
+                _ => "not monotone",
             };
             notes.push(format!("{what}: {name} {}; there may be another answer", turns.join(", ")));
         }
