@@ -75,14 +75,11 @@ impl Marker {
 
 /// The pattern of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Dash {
-    /// Without gaps.
     Solid,
-    /// Strokes.
     Dashed,
-    /// Dots.
     Dotted,
-    /// Strokes and dots in turn.
     DashDot,
     /// Long strokes.
     Long,

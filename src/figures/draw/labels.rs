@@ -3,11 +3,10 @@
 //! A label is put at the first of some places around its point where it covers neither a marker, a line nor
 //! another label; if there is none, it is left out: a missing label is better than an unreadable one.
 
-use super::canvas::Canvas;
-use super::lettering::ASIDE;
+use super::canvas::{Align, Canvas, Rect, Spot};
+use super::lettering::{ASIDE, Lettering};
 use super::projection::Plane;
 use super::series;
-use super::shapes::{Align, Rect, Spot};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries};
 use crate::figures::style::Color;
 
@@ -24,9 +23,9 @@ struct Placed {
     color: Color,
 }
 
-pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
+pub(super) fn paint(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
     for Placed { place, text, color } in placed(plane, marks) {
-        canvas.text(&text, place.center(), ASIDE.of_color(color), Align::Center);
+        canvas.text(&text, place.center(), Lettering { color, ..ASIDE }, Align::Center);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Marks at the places of category axes: bars and heat maps.
 
-use super::canvas::Canvas;
+use super::canvas::{Align, Canvas, Rect, Stroke};
 use super::layout;
-use super::lettering::{ASIDE, LABEL, TICK};
+use super::lettering::{ASIDE, LABEL, Lettering, TICK};
 use super::projection::Plane;
 use super::series::whisker;
-use super::shapes::{Align, Rect, Stroke};
 use crate::figures::mark::{Bar, HeatCell};
 use crate::figures::style::Color;
 
@@ -22,9 +21,9 @@ const DARK: f64 = 0.5;
 /// Numbers smaller than this are not written.
 const SMALLEST_NUMBER: f64 = 11.0;
 
-pub(super) fn paint_bars(canvas: &Canvas<'_>, plane: Plane<'_>, bars: &[Bar]) {
+pub(super) fn paint_bars(canvas: &dyn Canvas, plane: Plane<'_>, bars: &[Bar]) {
     let thickness = (layout::slot(plane.y.axis, plane.plot.height()) * FILL).min(THICKEST_BAR);
-    let lettering = TICK.of_size(TICK.size.min(thickness));
+    let lettering = Lettering { size: TICK.size.min(thickness), ..TICK };
     for bar in bars {
         let middle = plane.y.at(bar.place);
         let Some(value) = bar.value else {
@@ -45,7 +44,7 @@ pub(super) fn paint_bars(canvas: &Canvas<'_>, plane: Plane<'_>, bars: &[Bar]) {
     }
 }
 
-pub(super) fn paint_heat(canvas: &Canvas<'_>, plane: Plane<'_>, cells: &[HeatCell]) {
+pub(super) fn paint_heat(canvas: &dyn Canvas, plane: Plane<'_>, cells: &[HeatCell]) {
     let width = layout::slot(plane.x.axis, plane.plot.width());
     let height = layout::slot(plane.y.axis, plane.plot.height());
     let widest = cells.iter().map(|cell| LABEL.width(&cell.text)).fold(1.0, f64::max);
@@ -62,7 +61,7 @@ pub(super) fn paint_heat(canvas: &Canvas<'_>, plane: Plane<'_>, cells: &[HeatCel
         canvas.rect(rect, Color(244, 247, 251).mixed(DARKEST, shade), 1.0);
         if size >= SMALLEST_NUMBER {
             let color = if shade > DARK { Color::WHITE } else { Color::INK };
-            canvas.text(&cell.text, (x, y), LABEL.of_size(size).of_color(color), Align::Center);
+            canvas.text(&cell.text, (x, y), Lettering { size, color, ..LABEL }, Align::Center);
         }
     }
 }
