@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
 use crate::figures::draw::Format;
@@ -114,13 +114,6 @@ enum Command {
     Validate(validate::ValidateArgs),
     /// Write a results folder up as one page that needs nothing else: answer, tables, charts, and what made them.
     Report(report::ReportArgs),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ColorChoice {
-    Auto,
-    Always,
-    Never,
 }
 
 /// How an answer is written.

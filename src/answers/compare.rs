@@ -22,15 +22,6 @@ pub use effect::{BOOTSTRAP_SEED, Effect};
 /// The probability that any difference at all is found where there is none.
 pub const FAMILY_ERROR: f64 = 0.05;
 
-/// What is compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CompareRequest {
-    /// The baseline: an arm, with values of its own axes after commas. Default: `disabled`, `base`, or the first arm.
-    pub baseline: Option<String>,
-    /// Names of metrics. Default: the [headlines](Metric::headlines), as far as the folder has them.
-    pub metrics: Vec<String>,
-}
-
 /// All comparisons of a folder.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -137,14 +128,19 @@ impl ComparisonVerdict {
     }
 }
 
-/// Compares what `request` asks for.
+/// Compares all cells with those of `baseline`: an arm, with values of its own axes after commas; by default `disabled`,
+/// `base`, or the first arm. `names` are of metrics; by default the [headlines](Metric::headlines) that the folder has.
 ///
 /// # Errors
-/// If it names what the folder does not have, or there are fewer than two replications.
-pub fn compare(observed: &Observed, request: &CompareRequest) -> Result<Comparison, QuestionError> {
-    let (columns, mut notes) = metrics(observed, &request.metrics)?;
+/// If the folder does not have what is named, or there are fewer than two replications.
+pub fn compare(
+    observed: &Observed,
+    baseline: Option<&str>,
+    names: &[String],
+) -> Result<Comparison, QuestionError> {
+    let (columns, mut notes) = metrics(observed, names)?;
     require_replications(observed)?;
-    let baseline = Baseline::find(observed.results(), request.baseline.as_deref())?;
+    let baseline = Baseline::find(observed.results(), baseline)?;
     let counterparts = baseline.counterparts(observed.results());
     let alone = counterparts.iter().filter(|counterpart| counterpart.is_none()).count();
     if alone > 0 {

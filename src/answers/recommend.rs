@@ -9,8 +9,6 @@ mod constraint;
 
 use super::compare::FAMILY_ERROR;
 use super::gather::grouped;
-use crate::metrics::Metric;
-use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
@@ -62,7 +60,7 @@ pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<
     super::compare::require_replications(observed)?;
     let sections = blocks(observed.results());
     let cells = observed.cells();
-    let section = |(values, block): (Vec<(String, String)>, Vec<usize>)| {
+    let section = |(values, block): Block| {
         let same = grouped(block, |a, b| observed.all_identical(&cells[*a], &cells[*b]));
         let error = FAMILY_ERROR / (same.len() * constraints.len().max(1)) as f64;
         let candidates = same
@@ -73,8 +71,11 @@ pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<
     Ok(sections.into_iter().map(section).collect())
 }
 
-/// The cells by their values of the axes that all arms have, if there are several arms: axes with values, and cells.
-fn blocks(results: &Results) -> Vec<(Vec<(String, String)>, Vec<usize>)> {
+/// A block's shared axes with their values, and its cells.
+type Block = (Vec<(String, String)>, Vec<usize>);
+
+/// The cells by their values of the axes that all arms have, if there are several arms.
+fn blocks(results: &Results) -> Vec<Block> {
     let everywhere = |axis: &usize| results.cells.iter().all(|cell| !cell.values[*axis].is_empty());
     let shared: Vec<usize> =
         (0..results.axes.len()).filter(|axis| results.arms.len() > 1 && everywhere(axis)).collect();
@@ -144,23 +145,6 @@ impl Section {
             ConstraintStanding::Broken => "infeasible",
             other => other.name(),
         }
-    }
-}
-
-impl RecommendRequest {
-    /// The request in words: `least cost with failures <= 1 %`.
-    pub fn words(&self) -> String {
-        let most = if self.maximize { "most" } else { "least" };
-        let limits: Vec<String> = self.constraints.iter().map(ToString::to_string).collect();
-        match &limits[..] {
-            [] => format!("{most} {}", self.objective),
-            _ => format!("{most} {} with {}", self.objective, limits.join(" and ")),
-        }
-    }
-
-    /// How the objective is written.
-    pub fn format(&self) -> Unit {
-        Metric::of(&self.objective).format
     }
 }
 

@@ -35,7 +35,8 @@ pub enum Goal {
 /// A question about every line of an experiment.
 #[derive(Clone, Debug)]
 pub struct Question {
-    goal: Goal,
+    /// What is sought.
+    pub goal: Goal,
     metrics: Vec<&'static Metric>,
     /// The position of the last value of the grid.
     last: usize,
@@ -139,11 +140,6 @@ impl Question {
             Goal::Best { metric, .. } => vec![find(metric)?],
         };
         Ok(Self { goal, metrics, last: values - 1 })
-    }
-
-    /// What is sought.
-    pub fn goal(&self) -> &Goal {
-        &self.goal
     }
 
     /// The most values that are tried of a line.

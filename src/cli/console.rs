@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::ColorChoice;
+use clap::ColorChoice;
+
 use crate::experiment::ExperimentError;
 
 /// The terminal, as the user wants it.

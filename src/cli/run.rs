@@ -63,7 +63,6 @@ pub(super) struct RunArgs {
     format: ChartFormat,
 }
 
-#[expect(clippy::too_many_lines, reason = "to be parted")]
 pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     let overrides = Overrides {
         set: args.overrides.set,

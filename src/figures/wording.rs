@@ -53,19 +53,20 @@ pub fn cells_text(results: &Results, cells: &[usize]) -> String {
     for run in cells.chunk_by(|a, b| b - a == 1 && results.cells[*a].arm == results.cells[*b].arm) {
         let (first, last) = (&results.cells[run[0]], &results.cells[run[run.len() - 1]]);
         let arm = &results.arms[first.arm];
-        let values = values_text(first);
+        let values = values_text(first, " ");
         parts.push(match run.len() {
             1 => format!("{arm} {values}").trim_end().to_owned(),
-            count => format!("{arm} {values} … {} ({count} cells)", values_text(last)),
+            count => format!("{arm} {values} … {} ({count} cells)", values_text(last, " ")),
         });
     }
     parts.join(", ")
 }
 
-fn values_text(cell: &Cell) -> String {
+/// The values of the axes that `cell` has, with `separator` between them.
+pub fn values_text(cell: &Cell, separator: &str) -> String {
     let values: Vec<&str> =
         cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
-    values.join(" ")
+    values.join(separator)
 }
 
 #[cfg(test)]

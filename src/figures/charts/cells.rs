@@ -2,6 +2,7 @@
 
 use super::axis;
 use crate::answers::gather::distinct;
+use crate::figures::wording::values_text;
 use crate::results::{Cell, Results};
 
 /// One value of every axis but the one that runs along the panel.
@@ -94,25 +95,16 @@ fn selection_notes(results: &Results, cells: &[&Cell], arms: usize) -> Vec<Strin
         notes.push(format!("After an arm’s name stands its {}.", axes.join(", ")));
     }
     if cells.len() < results.cells.len() {
-        notes.push(format!(
-            "Shown are {} of {} cells{}.",
-            cells.len(),
-            results.cells.len(),
-            if arms < results.arms.len() {
-                ", not every arm"
-            } else {
-                ", spread evenly over each arm’s sweep"
-            }
-        ));
+        let all_arms = arms == results.arms.len();
+        let which = if all_arms { "spread evenly over each arm’s sweep" } else { "not every arm" };
+        notes.push(format!("Shown are {} of {} cells, {which}.", cells.len(), results.cells.len()));
     }
     notes
 }
 
 /// The name of a cell: its arm and the values of its axes.
 pub(super) fn name(results: &Results, cell: &Cell) -> String {
-    let values: Vec<&str> =
-        cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
-    format!("{} {}", results.arms[cell.arm], values.join(", ")).trim_end().to_owned()
+    format!("{} {}", results.arms[cell.arm], values_text(cell, ", ")).trim_end().to_owned()
 }
 
 /// At most `most` of `items`, evenly spread, the first and the last among them; the middle one alone if `most`

@@ -47,11 +47,6 @@ impl Shown<'static> {
 }
 
 impl Sheet<'_> {
-    /// Whether rows are metrics and columns are facets.
-    pub(super) fn is_table(&self) -> bool {
-        self.metrics.len() > 1 && self.facets.len() > 1
-    }
-
     /// Gives the panels, metric by metric, their titles and makes a figure of them.
     pub(super) fn figure(&self, mut panels: Vec<Panel>, by: &str) -> Figure {
         let facets = self.facets.len();
@@ -65,7 +60,8 @@ impl Sheet<'_> {
             };
         }
         let square = (1..4).find(|columns| columns * columns >= panels.len()).unwrap_or(4);
-        let columns = if self.is_table() { facets } else { square };
+        // Rows are metrics and columns are facets, if there are several of both.
+        let columns = if self.metrics.len() > 1 && facets > 1 { facets } else { square };
         Figure::new(format!("{} by {by}", self.title), panels, columns)
     }
 

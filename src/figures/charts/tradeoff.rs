@@ -7,7 +7,7 @@ use super::palette;
 use super::sheet::estimate;
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
-use crate::figures::wording::capitalized;
+use crate::figures::wording::{capitalized, values_text};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::Metric;
 use crate::results::{Cell, Results};
@@ -131,11 +131,7 @@ fn sweeps<'a>(places: Vec<&'a Place<'a>>, facets: &[Facet], along: Option<usize>
 
 /// The point of cells that came out alike, with the range of their axis values.
 fn point(results: &Results, places: &[&Place<'_>], named: bool) -> DataPoint {
-    let values = |place: &Place<'_>| {
-        let filled = place.cell.values.iter().filter(|value| !value.is_empty());
-        filled.cloned().collect::<Vec<_>>().join(", ")
-    };
-    let (first, last) = (values(places[0]), values(places[places.len() - 1]));
+    let [first, last] = [places[0], places[places.len() - 1]].map(|place| values_text(place.cell, ", "));
     let label = match (named, first.is_empty(), first == last) {
         (false, _, _) => String::new(),
         (true, true, _) => results.arms[places[0].cell.arm].clone(),

@@ -152,14 +152,14 @@ fn drop_zeros(y: &PanelAxis, mark: &mut PanelMark) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::charts::{cross_zone, failures, latency};
+    use crate::figures::charts::metric;
     use crate::figures::style::Color;
     use crate::results::sample::SampleFolder;
 
     #[test]
     fn one_line_per_arm_and_a_level_for_arms_without_the_axis() {
         let results = SampleFolder::default().results();
-        let figure = cross_zone::figure(&results).unwrap();
+        let figure = metric::cross_zone(&results).unwrap();
         assert_eq!(figure.title, "Connections that leave their zone, by spillover ratio");
         let [panel] = figure.panels.as_slice() else { panic!("one panel, not {}", figure.panels.len()) };
         assert_eq!((panel.x.label.as_str(), panel.x.range), ("Spillover ratio", (-0.04, 1.07)));
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn one_replication_has_no_bands() {
         let figure =
-            cross_zone::figure(&SampleFolder { replications: 1, ..SampleFolder::default() }.results())
+            metric::cross_zone(&SampleFolder { replications: 1, ..SampleFolder::default() }.results())
                 .unwrap();
         let exact = |mark: &PanelMark| estimates(mark).iter().all(|estimate| estimate.interval.is_none());
         assert!(figure.panels[0].marks.iter().all(exact));
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn missing_values_are_gaps_and_are_named() {
         let folder = SampleFolder { missing: Some("failure_ratio"), ..SampleFolder::default() };
-        let figure = failures::figure(&folder.results()).unwrap();
+        let figure = metric::failures(&folder.results()).unwrap();
         let names = |mark: &PanelMark| match mark {
             PanelMark::Level(level) => level.name.clone(),
             PanelMark::Series(series) => series.name.clone(),
@@ -213,7 +213,7 @@ mod tests {
         let mut results = SampleFolder::default().results();
         let zero = results.summary.get_mut(&(5, "connect_p99_ms".to_owned())).unwrap();
         (zero.mean, zero.ci_low, zero.ci_high) = (Some(0.0), Some(0.0), Some(0.0));
-        let figure = latency::figure(&results).unwrap();
+        let figure = metric::latency(&results).unwrap();
         let panel = figure.panels.iter().find(|panel| panel.title == "Connect, 99 % quantile").unwrap();
         assert_eq!(panel.y.scale, Scale::Log);
         let gaps = |mark: &PanelMark| match mark {
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn further_axes_make_panels_and_a_remark_if_there_are_too_many() {
         let results = SampleFolder::five_hundred_cells().results();
-        let figure = cross_zone::figure(&results).unwrap();
+        let figure = metric::cross_zone(&results).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (12, 4));
         assert_eq!(figure.panels[0].title, "rate 25");
         assert_eq!(figure.panels[11].title, "rate 1000");
@@ -238,7 +238,7 @@ mod tests {
                 .all(|panel| panel.marks.len() == 3 && panel.y == figure.panels[0].y || !panel.y.shown)
         );
         assert!(figure.notes.iter().any(|note| note.contains("12 of 40")), "{:?}", figure.notes);
-        let latency = latency::figure(&results).unwrap();
+        let latency = metric::latency(&results).unwrap();
         assert_eq!((latency.panels.len(), latency.columns), (8, 4), "a row per metric");
         assert_eq!(latency.panels[0].y.label, "Request, 99 % (ms)");
         assert_eq!(latency.panels[4].y.label, "Connect, 99 % (ms)");

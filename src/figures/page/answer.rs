@@ -14,16 +14,13 @@ const MOST: (usize, usize) = (4, 16);
 const MOST_NAMES: usize = 3;
 
 pub(super) fn html(subject: &Subject) -> String {
+    let none =
+        |reason: &str| format!("<div class=\"answer\">\n<p>No verdict: {}.</p>\n</div>\n", escaped(reason));
     let comparison = match &subject.comparison {
         Ok(comparison) => comparison,
-        Err(reason) => {
-            return format!("<div class=\"answer\">\n<p>No verdict: {}.</p>\n</div>\n", escaped(reason));
-        }
+        Err(reason) => return none(reason),
     };
-    let Some(block) = block(comparison) else {
-        return "<div class=\"answer\">\n<p>No verdict: there are no cells to compare.</p>\n</div>\n"
-            .to_owned();
-    };
+    let Some(block) = block(comparison) else { return none("there are no cells to compare") };
     let topics: Vec<&MetricRows> =
         comparison.metrics.iter().filter(|metric| !metric.metric.words.topic.is_empty()).collect();
     let best: Vec<String> =

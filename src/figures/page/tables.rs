@@ -1,7 +1,8 @@
-//! The tables of a page: every cell, and every comparison.
+//! The tables of a page: every cell, every comparison, and every threshold.
 
 use super::Subject;
 use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
+use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
 use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed};
@@ -12,14 +13,16 @@ use crate::results::{Cell, Results};
 
 /// The most rows of a table: more are for a program to read.
 const MOST_ROWS: usize = 60;
+/// The most passes that are in view before somebody asks for all.
+const PASSES_SHOWN: usize = 12;
 
 /// A table with a scroll bar of its own.
-pub(super) struct HtmlTable {
+struct HtmlTable {
     text: String,
 }
 
 impl HtmlTable {
-    pub(super) fn new(header: &[&str]) -> Self {
+    fn new(header: &[&str]) -> Self {
         // Long names may break after their words.
         let name = |name: &&str| format!("<th scope=\"col\">{}</th>", escaped(name).replace('_', "_<wbr>"));
         let header: String = header.iter().map(name).collect();
@@ -27,7 +30,7 @@ impl HtmlTable {
     }
 
     /// A row: its name, its numbers, and its words.
-    pub(super) fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
+    fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
         self.text += &format!("<tr><th scope=\"row\">{}</th>", escaped(name));
         for number in numbers {
             self.text += &format!("<td class=\"number\">{}</td>", escaped(number));
@@ -38,7 +41,7 @@ impl HtmlTable {
         self.text += "</tr>\n";
     }
 
-    pub(super) fn end(self) -> String {
+    fn end(self) -> String {
         self.text + "</tbody>\n</table></div>\n"
     }
 }
@@ -136,6 +139,40 @@ pub(super) fn verdict(row: &ComparedRow) -> String {
         ComparisonVerdict::Worse => format!("<span class=\"worse\">{words}</span>"),
         _ => words.to_owned(),
     }
+}
+
+/// What the thresholds say of each cell that they judge; nothing if there are none.
+pub(super) fn thresholds(results: &Results) -> Option<String> {
+    let judged = judged(results);
+    if judged.is_empty() {
+        return None;
+    }
+    let (rows, left_out) = shown(&judged, PASSES_SHOWN);
+    let mut text = note(&format!(
+        "{}. JudgedThreshold is the mean over replications; “barely” means that its interval reaches over the bound.",
+        count_text(&judged)
+    ));
+    text += &threshold_rows(&rows);
+    if left_out > 0 {
+        let (all, _) = shown(&judged, usize::MAX);
+        let rest = &all[rows.len()..];
+        text += &format!(
+            "<details>\n<summary>{left_out} more that passed</summary>\n{}</details>\n",
+            threshold_rows(rest)
+        );
+    }
+    Some(text)
+}
+
+fn threshold_rows(rows: &[&JudgedThreshold]) -> String {
+    let mut table = HtmlTable::new(&["cell", "threshold", "mean (interval)", "verdict"]);
+    for row in rows {
+        let class = if row.is_held() { "better" } else { "worse" };
+        let verdict = format!("<span class=\"{class}\">{}</span>", escaped(row.verdict()));
+        let threshold = format!("{} {}", row.metric, row.bound_text());
+        table.row(&row.cell, &[threshold, row.mean_text()], Some(verdict));
+    }
+    table.end()
 }
 
 pub(super) fn note(text: &str) -> String {

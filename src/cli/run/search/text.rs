@@ -26,7 +26,7 @@ pub(super) fn render(search: &Search, name: &str, found: &[Found]) -> String {
     let (low, high) = (value_at(search, 0), value_at(search, search.grid().len() - 1));
     let range =
         format!("{} from {low} to {high} in steps of {}", search.request().path, search.request().step);
-    let goal = search.question().goal();
+    let goal = &search.question().goal;
     let (sought, table, legend) = match goal {
         Goal::Boundary(constraints) => {
             let limits: Vec<String> = constraints.iter().map(ToString::to_string).collect();
