@@ -206,23 +206,17 @@ fn row(observed: &Observed, policy: &ComparedPolicy, metric: usize) -> ComparedR
     let (cell, baseline) = (&cells[policy.cells[0]], &cells[policy.baseline]);
     let paired = observed.paired(baseline, cell, metric);
     let (baseline_value, value) = paired.estimates();
-    let row =
-        |effect, verdict| ComparedRow { n: paired.len(), value, baseline: baseline_value, effect, verdict };
-    if value.is_none() || paired.len() < 2 {
-        return row(None, ComparisonVerdict::Missing);
-    }
-    if policy.is_baseline() {
-        return row(None, ComparisonVerdict::Baseline);
-    }
-    if observed.identical(baseline, cell, metric) {
-        return row(None, ComparisonVerdict::Identical);
-    }
     let name = &observed.results().metrics[metric];
-    let stream = format!("{name} {} {}", baseline.number, cell.number);
-    match Effect::of(&paired, &stream) {
-        Some(effect) => row(Some(effect), ComparisonVerdict::NotShown),
-        None => row(None, ComparisonVerdict::Missing),
-    }
+    let effect = || Effect::of(&paired, &format!("{name} {} {}", baseline.number, cell.number));
+    let (effect, verdict) = match value {
+        None => (None, ComparisonVerdict::Missing),
+        Some(_) if paired.len() < 2 => (None, ComparisonVerdict::Missing),
+        Some(_) if policy.is_baseline() => (None, ComparisonVerdict::Baseline),
+        Some(_) if observed.identical(baseline, cell, metric) => (None, ComparisonVerdict::Identical),
+        Some(_) => effect()
+            .map_or((None, ComparisonVerdict::Missing), |effect| (Some(effect), ComparisonVerdict::NotShown)),
+    };
+    ComparedRow { n: paired.len(), value, baseline: baseline_value, effect, verdict }
 }
 
 /// Corrects all effects for each other and gives every row its verdict; tells how many tests there were.
