@@ -4,7 +4,7 @@ pub mod compare;
 pub mod disagreement;
 pub mod expect;
 pub mod explain;
-pub mod front;
+pub mod gather;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
 use crate::figures::draw::Format;
@@ -34,27 +34,21 @@ use console::Console;
 /// How a command ends: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// 0: all done.
-    Done,
-    /// 1: the run failed.
-    Failed,
-    /// 2: wrong usage, or an error in the experiment file.
-    Usage,
-    /// 3: all done, but a threshold was missed.
-    ThresholdMissed,
-    /// 130: stopped by Ctrl-C.
-    Interrupted,
+    /// All done.
+    Done = 0,
+    /// The run failed.
+    Failed = 1,
+    /// Wrong usage, or an error in the experiment file.
+    Usage = 2,
+    /// All done, but a threshold was missed.
+    ThresholdMissed = 3,
+    /// Stopped by Ctrl-C.
+    Interrupted = 130,
 }
 
 impl From<Status> for ExitCode {
     fn from(status: Status) -> Self {
-        Self::from(match status {
-            Status::Done => 0,
-            Status::Failed => 1,
-            Status::Usage => 2,
-            Status::ThresholdMissed => 3,
-            Status::Interrupted => 130,
-        })
+        Self::from(status as u8)
     }
 }
 
@@ -120,13 +114,6 @@ enum Command {
     Validate(validate::ValidateArgs),
     /// Write a results folder up as one page that needs nothing else: answer, tables, charts, and what made them.
     Report(report::ReportArgs),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ColorChoice {
-    Auto,
-    Always,
-    Never,
 }
 
 /// How an answer is written.

@@ -13,6 +13,7 @@ pub mod page;
 pub mod style;
 pub mod wording;
 
+use crate::answers::gather::distinct;
 use crate::metrics::unit::Unit;
 use mark::PanelMark;
 use style::{Color, Style};
@@ -141,25 +142,18 @@ impl Figure {
             panel.y.shown = index % self.columns == 0;
         }
     }
-}
 
-impl Figure {
     /// What the figure shows, for those who can't see it: title, subtitle, what each panel has along its axes, and whose
     /// marks they are.
     pub fn in_words(&self) -> String {
-        let mut panels: Vec<String> = Vec::new();
-        for panel in &self.panels {
-            let shows = match (panel.y.label.as_str(), panel.x.label.as_str()) {
-                ("", label) | (label, "") => label.to_owned(),
-                (y, x) => format!("{y} against {x}"),
-            };
-            if !shows.is_empty() && !panels.contains(&shows) {
-                panels.push(shows);
-            }
-        }
+        let shows = self.panels.iter().map(|panel| match (panel.y.label.as_str(), panel.x.label.as_str()) {
+            ("", label) | (label, "") => label.to_owned(),
+            (y, x) => format!("{y} against {x}"),
+        });
+        let panels = distinct(shows.filter(|shows| !shows.is_empty())).join("; ");
         let names: Vec<&str> = self.legend.iter().map(|key| key.name.as_str()).collect();
-        let parts = [&self.title, &self.subtitle, &panels.join("; "), &names.join(", ")];
-        let parts: Vec<&str> = parts.iter().map(|part| part.trim_end_matches('.')).collect();
+        let parts = [&self.title, &self.subtitle, &panels, &names.join(", ")];
+        let parts = parts.map(|part| part.trim_end_matches('.'));
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ") + "."
     }
 }

@@ -10,6 +10,7 @@ mod best;
 mod effect;
 pub mod records;
 
+use super::gather::{distinct, grouped};
 use crate::metrics::{Good, Metric};
 use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
@@ -20,15 +21,6 @@ pub use effect::{BOOTSTRAP_SEED, Effect};
 
 /// The probability that any difference at all is found where there is none.
 pub const FAMILY_ERROR: f64 = 0.05;
-
-/// What is compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CompareRequest {
-    /// The baseline: an arm, with values of its own axes after commas. Default: `disabled`, `base`, or the first arm.
-    pub baseline: Option<String>,
-    /// Names of metrics. Default: the [headlines](Metric::headlines), as far as the folder has them.
-    pub metrics: Vec<String>,
-}
 
 /// All comparisons of a folder.
 #[derive(Clone, Debug)]
@@ -111,31 +103,17 @@ pub enum ComparisonVerdict {
 }
 
 impl ComparisonVerdict {
-    /// A sign that says it without colour.
-    pub fn sign(self) -> &'static str {
+    /// A sign that says it without colour, the verdict in words, and its name in records.
+    pub fn texts(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Baseline => "*",
-            Self::Identical => "=",
-            Self::Better => "+",
-            Self::Worse => "-",
-            Self::Higher => ">",
-            Self::Lower => "<",
-            Self::NotShown => "?",
-            Self::Missing => " ",
-        }
-    }
-
-    /// The verdict in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Identical => "identical, exactly",
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Higher => "higher",
-            Self::Lower => "lower",
-            Self::NotShown => "no difference shown",
-            Self::Missing => "missing",
+            Self::Baseline => ("*", "baseline", "baseline"),
+            Self::Identical => ("=", "identical, exactly", "identical"),
+            Self::Better => ("+", "better", "better"),
+            Self::Worse => ("-", "worse", "worse"),
+            Self::Higher => (">", "higher", "higher"),
+            Self::Lower => ("<", "lower", "lower"),
+            Self::NotShown => ("?", "no difference shown", "no_difference_shown"),
+            Self::Missing => (" ", "missing", "missing"),
         }
     }
 
@@ -150,14 +128,19 @@ impl ComparisonVerdict {
     }
 }
 
-/// Compares what `request` asks for.
+/// Compares all cells with those of `baseline`: an arm, with values of its own axes after commas; by default `disabled`,
+/// `base`, or the first arm. `names` are of metrics; by default the [headlines](Metric::headlines) that the folder has.
 ///
 /// # Errors
-/// If it names what the folder does not have, or there are fewer than two replications.
-pub fn compare(observed: &Observed, request: &CompareRequest) -> Result<Comparison, QuestionError> {
-    let (columns, mut notes) = metrics(observed, &request.metrics)?;
+/// If the folder does not have what is named, or there are fewer than two replications.
+pub fn compare(
+    observed: &Observed,
+    baseline: Option<&str>,
+    names: &[String],
+) -> Result<Comparison, QuestionError> {
+    let (columns, mut notes) = metrics(observed, names)?;
     require_replications(observed)?;
-    let baseline = Baseline::find(observed.results(), request.baseline.as_deref())?;
+    let baseline = Baseline::find(observed.results(), baseline)?;
     let counterparts = baseline.counterparts(observed.results());
     let alone = counterparts.iter().filter(|counterpart| counterpart.is_none()).count();
     if alone > 0 {
@@ -182,16 +165,11 @@ pub fn compare(observed: &Observed, request: &CompareRequest) -> Result<Comparis
 
 /// The columns of the metrics called `names`, and what keeps some of them from being compared.
 fn metrics(observed: &Observed, names: &[String]) -> Result<(Vec<usize>, Vec<String>), QuestionError> {
-    let mut columns: Vec<usize> = Vec::new();
-    for name in names {
-        let column = observed.metric(name)?;
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    if names.is_empty() {
-        columns = Metric::headlines().filter_map(|metric| observed.metric(metric.name).ok()).collect();
-    }
+    let columns = if names.is_empty() {
+        Metric::headlines().filter_map(|metric| observed.metric(metric.name).ok()).collect()
+    } else {
+        distinct(names.iter().map(|name| observed.metric(name)).collect::<Result<Vec<_>, _>>()?)
+    };
     let notes = columns.iter().filter_map(|column| observed.obstacle(*column)).collect();
     Ok((columns, notes))
 }
@@ -211,18 +189,15 @@ pub fn require_replications(observed: &Observed) -> Result<(), QuestionError> {
 /// Cells that are compared with the same one and are identical, in the order of their first cells.
 fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<ComparedPolicy> {
     let cells = observed.cells();
-    let mut policies: Vec<ComparedPolicy> = Vec::new();
-    for (position, baseline) in counterparts.iter().enumerate() {
-        let Some(baseline) = *baseline else { continue };
-        let same = policies.iter_mut().find(|policy| {
-            policy.baseline == baseline && observed.all_identical(&cells[policy.cells[0]], &cells[position])
-        });
-        match same {
-            Some(policy) => policy.cells.push(position),
-            None => policies.push(ComparedPolicy { cells: vec![position], baseline }),
-        }
-    }
-    policies
+    let compared = (0..cells.len()).filter_map(|position| Some((position, counterparts[position]?)));
+    let groups = grouped(compared, |(a, baseline), (b, other)| {
+        baseline == other && observed.all_identical(&cells[*a], &cells[*b])
+    });
+    let policy = |group: Vec<(usize, usize)>| ComparedPolicy {
+        baseline: group[0].1,
+        cells: group.into_iter().map(|(position, _)| position).collect(),
+    };
+    groups.into_iter().map(policy).collect()
 }
 
 /// The row of a policy; its verdict on a difference is still to be corrected.
@@ -231,23 +206,17 @@ fn row(observed: &Observed, policy: &ComparedPolicy, metric: usize) -> ComparedR
     let (cell, baseline) = (&cells[policy.cells[0]], &cells[policy.baseline]);
     let paired = observed.paired(baseline, cell, metric);
     let (baseline_value, value) = paired.estimates();
-    let row =
-        |effect, verdict| ComparedRow { n: paired.len(), value, baseline: baseline_value, effect, verdict };
-    if value.is_none() || paired.len() < 2 {
-        return row(None, ComparisonVerdict::Missing);
-    }
-    if policy.is_baseline() {
-        return row(None, ComparisonVerdict::Baseline);
-    }
-    if observed.identical(baseline, cell, metric) {
-        return row(None, ComparisonVerdict::Identical);
-    }
     let name = &observed.results().metrics[metric];
-    let stream = format!("{name} {} {}", baseline.number, cell.number);
-    match Effect::of(&paired, &stream) {
-        Some(effect) => row(Some(effect), ComparisonVerdict::NotShown),
-        None => row(None, ComparisonVerdict::Missing),
-    }
+    let effect = || Effect::of(&paired, &format!("{name} {} {}", baseline.number, cell.number));
+    let (effect, verdict) = match value {
+        None => (None, ComparisonVerdict::Missing),
+        Some(_) if paired.len() < 2 => (None, ComparisonVerdict::Missing),
+        Some(_) if policy.is_baseline() => (None, ComparisonVerdict::Baseline),
+        Some(_) if observed.identical(baseline, cell, metric) => (None, ComparisonVerdict::Identical),
+        Some(_) => effect()
+            .map_or((None, ComparisonVerdict::Missing), |effect| (Some(effect), ComparisonVerdict::NotShown)),
+    };
+    ComparedRow { n: paired.len(), value, baseline: baseline_value, effect, verdict }
 }
 
 /// Corrects all effects for each other and gives every row its verdict; tells how many tests there were.

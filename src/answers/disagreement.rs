@@ -1,7 +1,7 @@
 //! Where a simulation disagrees with what the rules alone give, where both speak of the same.
 
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::expect::{caveats, expect_up_to};
+use crate::answers::expect::{caveats, expect};
 use crate::experiment::Experiment;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
@@ -13,6 +13,7 @@ use crate::stats::Estimate;
 const SMALLEST_DIFFERENCE: f64 = 0.002;
 /// Scenarios with more states of health are not looked at: a run does not wait for that.
 const STATES_MAX: usize = 2_000;
+
 /// A simulated share beside the expected one.
 struct Pair {
     metric: &'static Metric,
@@ -35,7 +36,7 @@ fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
         if caveats(&scenario).iter().any(|caveat| caveat.forbids_comparison) {
             continue;
         }
-        let Ok(expectation) = expect_up_to(&scenario, STATES_MAX) else { continue };
+        let Ok(expectation) = expect(&scenario, STATES_MAX) else { continue };
         for (metric, expected) in expectation.mean.as_metrics() {
             let found = summary.metrics.iter().find(|found| found.metric.name == metric.name);
             let interval = found.and_then(|found| found.interval);

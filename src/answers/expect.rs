@@ -20,7 +20,7 @@ pub use caveats::{Caveat, caveats};
 pub use shares::{Shares, mean};
 
 /// More states than anybody reads, and than are quickly computed.
-const STATES_MAX: usize = 200_000;
+pub const STATES_MAX: usize = 200_000;
 
 /// The configured backends of one zone and role.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,19 +57,11 @@ pub struct Expectation {
     pub mean: Shares,
 }
 
-/// What the rules say of `scenario` as it begins.
-///
-/// # Errors
-/// If it has too many states of health.
-pub fn expect(scenario: &Scenario) -> Result<Expectation, QuestionError> {
-    expect_up_to(scenario, STATES_MAX)
-}
-
-/// The same, if there are at most `most` states of health.
+/// What the rules say of `scenario` as it begins, if that has at most `most` states of health.
 ///
 /// # Errors
 /// If there are more.
-pub fn expect_up_to(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionError> {
+pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionError> {
     let pools = pools(scenario);
     let count = pools.iter().try_fold(1_usize, |count, pool| count.checked_mul(pool.size + 1));
     let Some(count) = count.filter(|count| *count <= most) else {

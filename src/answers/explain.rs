@@ -15,19 +15,8 @@ use crate::lb::policy::{PlacementOutcome, PolicyState, PolicyStep, TrafficOrigin
 use crate::lb::roster::Roster;
 use crate::lb::sets::Choice;
 use crate::results::observed::QuestionError;
-use crate::sim::scenario::{BackendSpec, ClientGroup, Scenario};
+use crate::sim::scenario::{BackendSpec, Scenario};
 use crate::time::SimTime;
-
-/// What is to be explained.
-#[derive(Clone, Copy, Debug)]
-pub struct ExplainRequest<'a> {
-    /// Backends and groups that are unhealthy, by name; all others are healthy.
-    pub down: &'a [String],
-    /// The only client group, if not all.
-    pub client: Option<&'a str>,
-    /// The only arm, if not all.
-    pub arm: Option<&'a str>,
-}
 
 /// Primaries and failovers apart; of a target pool, its own instances and those of its backup pool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,35 +105,31 @@ pub struct Explanation {
     pub axes: Map<String, Value>,
 }
 
-/// Explains what `request` asks for, cell by cell.
+/// Explains cell by cell what becomes of connections while the backends and groups called `down` are unhealthy and all
+/// others are healthy; of all arms and client groups, or only of `arm` and of `client`.
 ///
 /// # Errors
-/// If it names something that there is not.
+/// If a name is of nothing that there is.
 pub fn explain(
     experiment: &Experiment,
-    request: &ExplainRequest<'_>,
+    down: &[String],
+    arm: Option<&str>,
+    client: Option<&str>,
 ) -> Result<Vec<Explanation>, QuestionError> {
-    let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
-    arms.dedup();
-    check_name("arm", request.arm, &arms)?;
-    check_down(experiment, request.down)?;
+    check_name("arm", arm, experiment.arms())?;
+    check_down(experiment, down)?;
     let mut explanations = Vec::new();
-    for cell in experiment.cells() {
-        if request.arm.is_some_and(|arm| arm != cell.arm) {
-            continue;
-        }
+    for cell in experiment.cells().iter().filter(|cell| arm.is_none_or(|arm| arm == cell.arm)) {
         let scenario = experiment.scenario(cell);
-        let clients: Vec<&str> = scenario.clients.iter().map(|client| client.name.as_str()).collect();
-        check_name("client", request.client, &clients)?;
-        let down = backends_called(&scenario, request.down);
-        for (client, group) in scenario.clients.pairs() {
-            if request.client.is_none_or(|name| name == group.name) {
-                let mut explanation = explain_client(&scenario, &down, client);
-                explanation.arm.clone_from(&cell.arm);
-                explanation.axes = axes(experiment, cell);
-                explanations.push(explanation);
-            }
-        }
+        check_name("client", client, scenario.clients.iter().map(|client| client.name.as_str()))?;
+        let down = backends_called(&scenario, down);
+        let wanted =
+            scenario.clients.pairs().filter(|(_, group)| client.is_none_or(|name| name == group.name));
+        explanations.extend(wanted.map(|(client, _)| Explanation {
+            arm: cell.arm.clone(),
+            axes: axes(experiment, cell),
+            ..explain_client(&scenario, &down, client)
+        }));
     }
     Ok(explanations)
 }
@@ -157,7 +142,9 @@ pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId)
     let (placement, steps) = policy.explain(PolicyState { now: SimTime::ZERO, roster }, group.origin);
     let taken = |name| steps.iter().find(|step| step.name == name).and_then(|step| step.to.as_ref());
     let names_of = |name| taken(name).map(|choice| names(roster, choice));
-    let own = own_backends(roster, group);
+    // What a backend sends to its own load balancer never leaves it (ELIG-14).
+    let own: Vec<String> = group.own_backends.iter().map(|id| roster.name(*id).to_owned()).collect();
+    let own = Some(own).filter(|own| !own.is_empty());
     let (first, last) = (steps.first(), steps.last());
     let named = |filter: &dyn Fn(Role, bool) -> bool| -> Vec<String> {
         let configured = roster.all().iter().filter(|member| member.configured);
@@ -202,12 +189,6 @@ pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId)
     }
 }
 
-/// What a backend sends to its own load balancer never leaves it (ELIG-14).
-fn own_backends(roster: &Roster, group: &ClientGroup) -> Option<Vec<String>> {
-    let own = group.own_backends.iter().map(|id| roster.name(*id).to_owned());
-    (!group.own_backends.is_empty()).then(|| own.collect())
-}
-
 fn explained(roster: &Roster, step: &PolicyStep) -> ExplainedStep {
     let parts = match &step.to {
         Some(split @ Choice::Split(_)) => split.shares(),
@@ -249,26 +230,28 @@ fn backends_called(scenario: &Scenario, names: &[String]) -> Vec<BackendId> {
 
 /// Checks that each of `names` names backends in some cell: arms may have different ones.
 fn check_down(experiment: &Experiment, names: &[String]) -> Result<(), QuestionError> {
-    let mut unknown_names: Vec<&String> = names.iter().collect();
-    for cell in experiment.cells() {
-        if unknown_names.is_empty() {
-            return Ok(());
-        }
-        let scenario = experiment.scenario(cell);
-        unknown_names.retain(|name| backends_called(&scenario, std::slice::from_ref(name)).is_empty());
-    }
-    let (Some(name), Some(cell)) = (unknown_names.first(), experiment.cells().first()) else {
-        return Ok(());
+    let is_known = |name: &String| {
+        let name = std::slice::from_ref(name);
+        experiment.cells().iter().any(|cell| !backends_called(&experiment.scenario(cell), name).is_empty())
     };
+    let unknown = names.iter().find(|name| !is_known(name));
+    let Some((name, cell)) = unknown.zip(experiment.cells().first()) else { return Ok(()) };
     let scenario = experiment.scenario(cell);
     Err(QuestionError::unknown("backend", name, scenario.backends.iter().map(|spec| spec.name.as_str())))
 }
 
-fn check_name(what: &str, name: Option<&str>, known: &[&str]) -> Result<(), QuestionError> {
+/// Checks that the `what` called `name` is `known`, if one is asked for.
+///
+/// # Errors
+/// If it is not.
+pub fn check_name<'a>(
+    what: &str,
+    name: Option<&str>,
+    known: impl Iterator<Item = &'a str>,
+) -> Result<(), QuestionError> {
+    let known: Vec<&str> = known.collect();
     match name {
-        Some(name) if !known.contains(&name) => {
-            Err(QuestionError::unknown(what, name, known.iter().copied()))
-        }
+        Some(name) if !known.contains(&name) => Err(QuestionError::unknown(what, name, known)),
         _ => Ok(()),
     }
 }

@@ -8,13 +8,12 @@ mod candidate;
 mod constraint;
 
 use super::compare::FAMILY_ERROR;
-use crate::metrics::Metric;
-use crate::metrics::unit::Unit;
+use super::gather::grouped;
+use crate::results::Results;
 use crate::results::observed::{Observed, QuestionError};
-use crate::results::{ResultCell, Results};
 use crate::stats::holm;
 pub(super) use candidate::check;
-pub use candidate::{Check, Rank, RankedCandidate};
+pub use candidate::{Check, Rank, RankedCandidate, more_replications, standing};
 pub use constraint::{Constraint, ConstraintStanding};
 
 /// What is sought.
@@ -60,8 +59,9 @@ pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<
     }
     super::compare::require_replications(observed)?;
     let sections = blocks(observed.results());
-    let section = |(values, cells): (Vec<(String, String)>, Vec<usize>)| {
-        let same = alike(observed, &cells);
+    let cells = observed.cells();
+    let section = |(values, block): Block| {
+        let same = grouped(block, |a, b| observed.all_identical(&cells[*a], &cells[*b]));
         let error = FAMILY_ERROR / (same.len() * constraints.len().max(1)) as f64;
         let candidates = same
             .into_iter()
@@ -77,36 +77,14 @@ type Block = (Vec<(String, String)>, Vec<usize>);
 /// The cells by their values of the axes that all arms have, if there are several arms.
 fn blocks(results: &Results) -> Vec<Block> {
     let everywhere = |axis: &usize| results.cells.iter().all(|cell| !cell.values[*axis].is_empty());
-    let shared: Vec<usize> = if results.arms.len() > 1 {
-        (0..results.axes.len()).filter(everywhere).collect()
-    } else {
-        Vec::new()
+    let shared: Vec<usize> =
+        (0..results.axes.len()).filter(|axis| results.arms.len() > 1 && everywhere(axis)).collect();
+    let values = |position: usize| -> Vec<(String, String)> {
+        let values = &results.cells[position].values;
+        shared.iter().map(|axis| (results.axes[*axis].clone(), values[*axis].clone())).collect()
     };
-    let values = |cell: &ResultCell| -> Vec<(String, String)> {
-        shared.iter().map(|axis| (results.axes[*axis].clone(), cell.values[*axis].clone())).collect()
-    };
-    let mut blocks: Vec<Block> = Vec::new();
-    for (position, cell) in results.cells.iter().enumerate() {
-        let values = values(cell);
-        match blocks.iter_mut().find(|(other, _)| *other == values) {
-            Some((_, cells)) => cells.push(position),
-            None => blocks.push((values, vec![position])),
-        }
-    }
-    blocks
-}
-
-/// The cells, those that are identical in every metric and replication together.
-fn alike(observed: &Observed, cells: &[usize]) -> Vec<Vec<usize>> {
-    let all = observed.cells();
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for cell in cells {
-        match groups.iter_mut().find(|group| observed.all_identical(&all[group[0]], &all[*cell])) {
-            Some(group) => group.push(*cell),
-            None => groups.push(vec![*cell]),
-        }
-    }
-    groups
+    let blocks = grouped(0..results.cells.len(), |a, b| values(*a) == values(*b));
+    blocks.into_iter().map(|cells| (values(cells[0]), cells)).collect()
 }
 
 fn rank(
@@ -120,7 +98,9 @@ fn rank(
         candidate.objective.map_or(f64::INFINITY, |value| if request.maximize { -value } else { value })
     };
     candidates.sort_by(|a, b| key(a).total_cmp(&key(b)));
-    let is_feasible = |candidate: &RankedCandidate| candidate.objective.is_some() && candidate.is_feasible();
+    let is_feasible = |candidate: &RankedCandidate| {
+        candidate.objective.is_some() && standing(&candidate.checks) == ConstraintStanding::Kept
+    };
     let recommended = candidates.iter().position(is_feasible);
     let better = &candidates[..recommended.unwrap_or(candidates.len())];
     let breaks =
@@ -158,33 +138,13 @@ impl Section {
     /// What became of the candidate at position `index`.
     pub fn standing(&self, index: usize) -> &'static str {
         let candidate = &self.candidates[index];
-        match candidate {
+        match standing(&candidate.checks) {
             _ if self.recommended == Some(index) => "recommended",
             _ if candidate.objective.is_none() => "missing",
-            _ if candidate.is_feasible() => "feasible",
-            _ if candidate.is_infeasible() => "infeasible",
-            _ if candidate.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) => {
-                "missing"
-            }
-            _ => "undecided",
+            ConstraintStanding::Kept => "feasible",
+            ConstraintStanding::Broken => "infeasible",
+            other => other.name(),
         }
-    }
-}
-
-impl RecommendRequest {
-    /// The request in words: `least cost with failures <= 1 %`.
-    pub fn words(&self) -> String {
-        let most = if self.maximize { "most" } else { "least" };
-        let limits: Vec<String> = self.constraints.iter().map(ToString::to_string).collect();
-        match &limits[..] {
-            [] => format!("{most} {}", self.objective),
-            _ => format!("{most} {} with {}", self.objective, limits.join(" and ")),
-        }
-    }
-
-    /// How the objective is written.
-    pub fn format(&self) -> Unit {
-        Metric::of(&self.objective).format
     }
 }
 

@@ -10,12 +10,13 @@ mod section;
 use std::collections::BTreeMap;
 
 use super::compare::FAMILY_ERROR;
-use super::recommend::{Check, Constraint, ConstraintStanding, check};
+use super::recommend::{Check, Constraint, ConstraintStanding, check, standing};
 use crate::metrics::{Good, METRICS, MeasuredRun, Metric};
 use crate::results::observed::QuestionError;
 use crate::stats::{Estimate, Observation, Paired, Sample};
 pub use evidence::Turn;
-use section::{Ends, Sought};
+use section::Ends;
+pub use section::Sought;
 
 /// What is sought along the axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,8 @@ pub enum Goal {
 /// A question about every line of an experiment.
 #[derive(Clone, Debug)]
 pub struct Question {
-    goal: Goal,
+    /// What is sought.
+    pub goal: Goal,
     metrics: Vec<&'static Metric>,
     /// The position of the last value of the grid.
     last: usize,
@@ -54,15 +56,6 @@ pub struct SearchedLine {
     pub name: String,
     /// What was tried.
     pub points: BTreeMap<usize, TriedValue>,
-}
-
-/// What a question comes to, for what is known of a line.
-#[derive(Clone, Debug)]
-pub enum Asked {
-    /// These positions of the grid have to be tried.
-    Try(Vec<usize>),
-    /// The search has ended.
-    Found(Box<LineAnswer>),
 }
 
 /// The answer for one line.
@@ -149,11 +142,6 @@ impl Question {
         Ok(Self { goal, metrics, last: values - 1 })
     }
 
-    /// What is sought.
-    pub fn goal(&self) -> &Goal {
-        &self.goal
-    }
-
     /// The most values that are tried of a line.
     pub fn steps_max(&self) -> usize {
         match self.goal {
@@ -171,20 +159,20 @@ impl Question {
     }
 
     /// What has to be tried, or what was found.
-    pub fn ask(&self, line: &SearchedLine) -> Asked {
+    pub fn ask(&self, line: &SearchedLine) -> Sought<LineAnswer> {
         match &self.goal {
             Goal::Boundary(constraints) => self.boundary(line, constraints),
             Goal::Best { maximize, .. } => self.best(line, *maximize),
         }
     }
 
-    fn boundary(&self, line: &SearchedLine, constraints: &[Constraint]) -> Asked {
+    fn boundary(&self, line: &SearchedLine, constraints: &[Constraint]) -> Sought<LineAnswer> {
         let judged: BTreeMap<usize, JudgedValue> =
             line.points.keys().map(|at| (*at, self.judge(line, *at, constraints))).collect();
-        let keeps = |at: usize| judged.get(&at).map(JudgedValue::is_kept);
+        let keeps = |at: usize| judged.get(&at).map(|one| one.standing() == ConstraintStanding::Kept);
         let ends = || [judged[&0].clone(), judged[&self.last].clone()];
         let (outcome, strays) = match section::bisect(self.last, keeps) {
-            Sought::Missing(positions) => return Asked::Try(positions),
+            Sought::Missing(positions) => return Sought::Missing(positions),
             Sought::Found(Ends::Alike(true)) => (LineOutcome::Everywhere(ends()), stray(&judged, |_| true)),
             Sought::Found(Ends::Alike(false)) => (LineOutcome::Nowhere(ends()), stray(&judged, |_| false)),
             Sought::Found(Ends::Between { kept, not }) => {
@@ -200,12 +188,7 @@ impl Question {
             let both = turns.iter().any(|turn| turn.rises) && turns.iter().any(|turn| !turn.rises);
             turns.into_iter().filter(move |_| both).map(move |turn| (metric, turn))
         });
-        Asked::Found(Box::new(LineAnswer {
-            outcome,
-            tried: line.points.len(),
-            turns: turns.collect(),
-            strays,
-        }))
+        Sought::Found(LineAnswer { outcome, tried: line.points.len(), turns: turns.collect(), strays })
     }
 
     /// How `line` stands to `constraints` at one position. The bounds of all positions that may be tried hold together.
@@ -218,7 +201,7 @@ impl Question {
         JudgedValue { at, checks: checks.collect() }
     }
 
-    fn best(&self, line: &SearchedLine, maximize: bool) -> Asked {
+    fn best(&self, line: &SearchedLine, maximize: bool) -> Sought<LineAnswer> {
         let sign = if maximize { -1.0 } else { 1.0 };
         let estimate = |at: usize| line.points.get(&at).map(|point| point.sample(0).estimate());
         // What has no value is worse than all that has.
@@ -226,11 +209,10 @@ impl Question {
             estimate(at).map(|found| found.map_or(f64::INFINITY, |estimate| sign * estimate.value))
         };
         if let Sought::Missing(positions) = section::golden(self.last, cost) {
-            return Asked::Try(positions);
+            return Sought::Missing(positions);
         }
         let tried = line.points.len();
-        let found =
-            |outcome, turns| Asked::Found(Box::new(LineAnswer { outcome, tried, turns, strays: Vec::new() }));
+        let found = |outcome, turns| Sought::Found(LineAnswer { outcome, tried, turns, strays: Vec::new() });
         let costs = line.points.keys().filter_map(|at| Some((cost(*at)?, *at)));
         let least = costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, at)| at);
         let Some((at, estimate)) = least.and_then(|at| Some((at, estimate(at)??))) else {
@@ -254,19 +236,14 @@ impl Question {
 
 /// The positions that stand elsewhere than `inside` says, with confidence.
 fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) -> Vec<usize> {
-    let wrong = |one: &&JudgedValue| if inside(one.at) { one.is_broken() } else { one.is_kept() };
-    judged.values().filter(wrong).map(|one| one.at).collect()
+    let wrong = |at| if inside(at) { ConstraintStanding::Broken } else { ConstraintStanding::Kept };
+    judged.values().filter(|one| one.standing() == wrong(one.at)).map(|one| one.at).collect()
 }
 
 impl JudgedValue {
-    /// Whether all constraints are kept, with confidence.
-    pub fn is_kept(&self) -> bool {
-        self.checks.iter().all(|check| check.standing == ConstraintStanding::Kept)
-    }
-
-    /// Whether some constraint is broken, with confidence.
-    pub fn is_broken(&self) -> bool {
-        self.checks.iter().any(|check| check.standing == ConstraintStanding::Broken)
+    /// What its checks come to.
+    pub fn standing(&self) -> ConstraintStanding {
+        standing(&self.checks)
     }
 }
 

@@ -95,15 +95,11 @@ impl JudgedThreshold {
         self.limits.hold(self.mean)
     }
 
-    /// Whether the interval lies on both sides of a limit, so that other replications might be judged otherwise.
-    pub fn is_close(&self) -> bool {
-        let across = |limit: f64| self.ends.is_some_and(|(low, high)| low < limit && limit < high);
-        self.limits.min.is_some_and(across) || self.limits.max.is_some_and(across)
-    }
-
-    /// The verdict in words.
+    /// The verdict in words: “barely” where the interval lies on both sides of a limit, so that other replications might be
+    /// judged otherwise.
     pub fn verdict(&self) -> &'static str {
-        match (self.is_held(), self.is_close()) {
+        let across = |limit: f64| self.ends.is_some_and(|(low, high)| low < limit && limit < high);
+        match (self.is_held(), self.limits.min.is_some_and(across) || self.limits.max.is_some_and(across)) {
             (true, false) => "passed",
             (true, true) => "passed, barely",
             (false, false) => "missed",

@@ -1,34 +1,40 @@
-//! How a command ends that has completed a results folder: its headlines, and what its thresholds say.
-
-mod summary;
-mod thresholds;
+//! How a command ends that has completed a results folder: the headlines of every cell, and what its thresholds say.
 
 use std::path::Path;
 
 use super::Status;
 use super::console::Console;
+use super::table::{Table, range_text};
 use crate::answers::disagreement::disagreements;
-use crate::answers::thresholds::{JudgedThreshold, judged_at_once};
+use crate::answers::thresholds::{JudgedThreshold, count_text, judged_at_once, shown};
+use crate::experiment::{Cell, Experiment};
 use crate::job::CompleteJob;
+use crate::metrics::Metric;
+use crate::metrics::unit::Unit;
+use crate::results::tables::CellSummary;
+use crate::stats::Interval;
 
 /// The most lines about what disagrees with the rules alone.
 const DOUBTS_SHOWN: usize = 5;
+/// The most rows of headlines; `summary.csv` has all.
+const ROWS_SHOWN: usize = 40;
+/// The most thresholds that passed.
+const PASSES_SHOWN: usize = 12;
 
 /// Says what `folder` holds, and judges it.
 pub(super) fn close(job: &CompleteJob, folder: &Path, console: &Console) -> Status {
     headlines(job, folder, console);
     let judged = judged_at_once(&job.experiment, &job.summaries);
-    if judged.is_empty() {
-        return Status::Done;
+    if !judged.is_empty() {
+        show_thresholds(&judged, console);
     }
-    thresholds::show(&judged, console);
     if judged.iter().all(JudgedThreshold::is_held) { Status::Done } else { Status::ThresholdMissed }
 }
 
 /// Says what `folder` holds.
 pub(super) fn headlines(job: &CompleteJob, folder: &Path, console: &Console) {
     let CompleteJob { experiment, summaries, manifest } = job;
-    console.note(summary::render(experiment, summaries).trim_end());
+    console.note(summary(experiment, summaries).trim_end());
     manifest.warnings().iter().for_each(|line| console.caution(line));
     let doubts = disagreements(experiment, summaries);
     doubts.iter().take(DOUBTS_SHOWN).for_each(|doubt| console.note(&format!("note: {doubt}")));
@@ -36,4 +42,70 @@ pub(super) fn headlines(job: &CompleteJob, folder: &Path, console: &Console) {
         console.note(&format!("note: … and {} more", doubts.len() - DOUBTS_SHOWN));
     }
     console.note(&format!("results in {}", folder.display()));
+}
+
+/// The headline metrics with their intervals; consecutive cells of an arm with the same ones share a row.
+fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
+    let found: Vec<(&Cell, Vec<Option<Interval>>)> =
+        experiment.cells().iter().zip(summaries.iter().map(intervals)).collect();
+    let rows: Vec<_> = found.chunk_by(|(a, own), (b, other)| a.arm == b.arm && own == other).collect();
+    let header: Vec<&str> =
+        ["cell"].into_iter().chain(Metric::headlines().map(|metric| metric.words.heading)).collect();
+    let mut table = Table::new(&header);
+    for row in rows.iter().take(ROWS_SHOWN) {
+        let values =
+            Metric::headlines().zip(&row[0].1).map(|(metric, value)| value_text(metric.format, *value));
+        table.row([name(row[0].0, row[row.len() - 1].0, row.len())].into_iter().chain(values));
+    }
+    let mut text = table.render("", &[]);
+    if rows.len() > ROWS_SHOWN {
+        text += &format!("… and {} more rows in summary.csv\n", rows.len() - ROWS_SHOWN);
+    }
+    let replications = range_text(summaries.iter().map(|summary| summary.replications));
+    text + &format!("means over {replications} replications, ± half of the 95 % interval\n")
+}
+
+fn intervals(summary: &CellSummary) -> Vec<Option<Interval>> {
+    let shown = summary.metrics.iter().filter(|found| found.metric.is_headline());
+    shown.map(|found| found.interval).collect()
+}
+
+fn value_text(unit: Unit, value: Option<Interval>) -> String {
+    let Some(interval) = value else { return "–".to_owned() };
+    let half = interval.half_width.map(|half| format!(" ± {}", unit.text(half)));
+    format!("{}{}", unit.text(interval.mean), half.unwrap_or_default())
+}
+
+/// The name of `count` cells of an arm.
+fn name(first: &Cell, last: &Cell, count: usize) -> String {
+    let values = |cell: &Cell| {
+        let values = cell.values.iter().flatten().map(ToString::to_string);
+        values.collect::<Vec<_>>().join(" ")
+    };
+    match count {
+        1 => format!("{} {}", first.arm, values(first)).trim_end().to_owned(),
+        count => format!("{} {} … {} ({count} cells)", first.arm, values(first), values(last)),
+    }
+}
+
+/// Says what was judged: who wants quiet sees the misses only.
+fn show_thresholds(judged: &[JudgedThreshold], console: &Console) {
+    let (rows, left_out) = shown(judged, if console.is_quiet() { 0 } else { PASSES_SHOWN });
+    if !rows.is_empty() {
+        let mut table = Table::new(&["threshold", "cell", "bound", "mean (interval)", "verdict"]);
+        for row in rows {
+            let (metric, cell) = (row.metric.clone(), row.cell.clone());
+            table.row([metric, cell, row.bound_text(), row.mean_text(), row.verdict().to_owned()]);
+        }
+        console.insist(table.render("", &[]).trim_end());
+    }
+    if left_out > 0 {
+        console.note(&format!("… and {left_out} more that passed; zonesim report shows all"));
+    }
+    let count = count_text(judged);
+    if judged.iter().all(JudgedThreshold::is_held) {
+        console.note(&format!("thresholds: {count}"));
+    } else {
+        console.warn(&format!("threshold missed: {count}"));
+    }
 }

@@ -11,9 +11,7 @@ use super::console::Console;
 use super::table::cells_text;
 use super::{AnswerFormat, Status, check_has_results};
 use crate::answers::compare::records::records;
-use crate::answers::compare::{
-    BOOTSTRAP_SEED, CompareRequest, Comparison, FAMILY_ERROR, compare as compare_all,
-};
+use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, compare as compare_all};
 use crate::results::observed::Observed;
 use crate::results::record::{Record, csv_text};
 use crate::stats::RESAMPLES;
@@ -39,19 +37,30 @@ pub(super) struct CompareArgs {
 pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Status> {
     check_has_results(&args.folder)?;
     let observed = Observed::read(&args.folder)?;
-    let request = CompareRequest { baseline: args.baseline.clone(), metrics: args.metric.clone() };
-    let comparison = compare_all(&observed, &request)?;
+    let comparison = compare_all(&observed, args.baseline.as_deref(), &args.metric)?;
     let answer = match args.format {
         AnswerFormat::Table => text::render(&observed, &comparison),
         AnswerFormat::Csv => csv_text(&records(&observed, &comparison)),
-        AnswerFormat::Json => serde_json::to_string_pretty(&Answer::new(&observed, &comparison))? + "\n",
+        AnswerFormat::Json => {
+            let answer = Answer {
+                experiment: observed.results().description.name.clone(),
+                baseline: baseline_text(&observed, &comparison),
+                confidence: 1.0 - FAMILY_ERROR,
+                correction: "holm",
+                tests: comparison.tests,
+                bootstrap_resamples: RESAMPLES,
+                bootstrap_seed: BOOTSTRAP_SEED,
+                rows: records(&observed, &comparison),
+                notes: comparison.notes.clone(),
+            };
+            serde_json::to_string_pretty(&answer)? + "\n"
+        }
     };
     console.data(&answer)?;
     comparison.notes.iter().for_each(|note| console.note(&format!("note: {note}")));
     Ok(Status::Done)
 }
 
-/// The answer as JSON.
 #[derive(Debug, Serialize)]
 struct Answer {
     experiment: String,
@@ -63,22 +72,6 @@ struct Answer {
     bootstrap_seed: u64,
     rows: Vec<Record>,
     notes: Vec<String>,
-}
-
-impl Answer {
-    fn new(observed: &Observed, comparison: &Comparison) -> Self {
-        Self {
-            experiment: observed.results().description.name.clone(),
-            baseline: baseline_text(observed, comparison),
-            confidence: 1.0 - FAMILY_ERROR,
-            correction: "holm",
-            tests: comparison.tests,
-            bootstrap_resamples: RESAMPLES,
-            bootstrap_seed: BOOTSTRAP_SEED,
-            rows: records(observed, comparison),
-            notes: comparison.notes.clone(),
-        }
-    }
 }
 
 /// The baseline in words: its one cell, or its arm.

@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use super::ColorChoice;
+use clap::ColorChoice;
+
 use crate::experiment::ExperimentError;
 
 /// The terminal, as the user wants it.
@@ -14,11 +15,11 @@ pub(super) struct Console {
 
 impl Console {
     pub(super) fn new(quiet: bool, color: ColorChoice) -> Self {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_plain = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let color = match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => !plain && io::stderr().is_terminal(),
+            ColorChoice::Auto => io::stderr().is_terminal() && !is_plain(),
         };
         Self { quiet, color }
     }
@@ -48,7 +49,6 @@ impl Console {
         say(text);
     }
 
-    /// Says what went wrong.
     pub(super) fn error(self, error: &anyhow::Error) {
         match error.chain().find_map(|cause| cause.downcast_ref::<ExperimentError>()) {
             Some(cause) => {

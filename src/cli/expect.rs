@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use super::console::Console;
 use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
-use crate::answers::expect::{Caveat, Expectation, Shares, caveats, expect as expect_one};
+use crate::answers::expect::{Caveat, Expectation, STATES_MAX, Shares, State, caveats, expect as expect_one};
+use crate::answers::explain::check_name;
+use crate::answers::gather::distinct;
 use crate::experiment::{Cell, Experiment, Overrides};
 use crate::lb::backend::Role;
 use crate::metrics::Metric;
@@ -52,15 +54,11 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
     let experiment = read_experiment(Some(&args.file), &overrides)?;
     // A warm-up that is to be found is taken to be long enough.
     let experiment = if experiment.finds_warmup() { experiment.with_warmup(LONG_WARMUP) } else { experiment };
+    check_name("arm", args.arm.as_deref(), experiment.arms())?;
     let wanted = |cell: &&Cell| args.arm.as_ref().is_none_or(|arm| *arm == cell.arm);
-    if let Some(arm) = args.arm.as_deref().filter(|_| !experiment.cells().iter().any(|cell| wanted(&cell))) {
-        let mut arms: Vec<&str> = experiment.cells().iter().map(|cell| cell.arm.as_str()).collect();
-        arms.dedup();
-        return Err(QuestionError::unknown("arm", arm, arms).into());
-    }
     let cells = experiment.cells().iter().filter(wanted).map(|cell| {
         let scenario = experiment.scenario(cell);
-        let (expectation, caveats) = (expect_one(&scenario)?, caveats(&scenario));
+        let (expectation, caveats) = (expect_one(&scenario, STATES_MAX)?, caveats(&scenario));
         Ok(Expected { cell, scenario, expectation, caveats })
     });
     let cells = cells.collect::<Result<Vec<_>, QuestionError>>()?;
@@ -77,13 +75,7 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
 
 /// What is left out in any of the cells, each once.
 fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
-    let mut texts: Vec<&str> = Vec::new();
-    for caveat in cells.iter().flat_map(|cell| &cell.caveats) {
-        if !texts.contains(&caveat.text.as_str()) {
-            texts.push(&caveat.text);
-        }
-    }
-    texts
+    distinct(cells.iter().flat_map(|cell| &cell.caveats).map(|caveat| caveat.text.as_str()))
 }
 
 /// The pools' names: their zones, and the role if it is not the primary one.
@@ -108,22 +100,20 @@ struct JsonCell {
 fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
     let one = |expected: &Expected<'_>| {
         let pools = pool_names(expected);
-        let state = |healthy: &[usize], probability: f64, shares: &Shares| {
+        let state = |state: &State| {
             let mut record = Record::default();
-            let counts: serde_json::Map<_, _> =
-                pools.iter().cloned().zip(healthy.iter().map(|count| (*count).into())).collect();
-            record.put("healthy", counts);
-            record.put("probability", probability);
-            put_shares(&mut record, &pools, shares);
+            let counts = state.healthy.iter().map(|count| (*count).into());
+            record.put("healthy", pools.iter().cloned().zip(counts).collect::<serde_json::Map<_, _>>());
+            record.put("probability", state.probability);
+            put_shares(&mut record, &pools, &state.shares);
             record
         };
         let mut mean = Record::default();
         put_shares(&mut mean, &pools, &expected.expectation.mean);
-        let states = expected.expectation.states.iter();
         JsonCell {
             cell: cell_record(experiment, expected.cell),
             mean,
-            states: states.map(|one| state(&one.healthy, one.probability, &one.shares)).collect(),
+            states: expected.expectation.states.iter().map(state).collect(),
             not_included: expected.caveats.iter().map(|caveat| caveat.text.clone()).collect(),
         }
     };
@@ -132,12 +122,7 @@ fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
 
 /// One record for each cell and state, and one for each cell's mean. Pools of all cells have their columns.
 fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
-    let mut names: Vec<String> = Vec::new();
-    for name in cells.iter().flat_map(pool_names) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = distinct(cells.iter().flat_map(pool_names));
     let mut records = Vec::new();
     for expected in cells {
         let own = pool_names(expected);
@@ -156,11 +141,8 @@ fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
         };
         let Expectation { states, mean, .. } = &expected.expectation;
         records.push(record("mean", None, 1.0, mean));
-        records.extend(
-            states
-                .iter()
-                .map(|state| record("state", Some(&state.healthy), state.probability, &state.shares)),
-        );
+        let state = |state: &State| record("state", Some(&state.healthy), state.probability, &state.shares);
+        records.extend(states.iter().map(state));
     }
     records
 }

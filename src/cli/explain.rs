@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::console::Console;
 use super::{OverrideArgs, Status, TextFormat, read_experiment};
-use crate::answers::explain::{ExplainRequest, explain as answer};
+use crate::answers::explain::explain as answer;
 use crate::experiment::Overrides;
 
 #[derive(Debug, Args)]
@@ -35,8 +35,7 @@ pub(super) struct ExplainArgs {
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
     let overrides = Overrides { set: args.overrides.set.clone(), ..Overrides::default() };
     let experiment = read_experiment(Some(&args.file), &overrides)?;
-    let (client, arm) = (args.client.as_deref(), args.arm.as_deref());
-    let explanations = answer(&experiment, &ExplainRequest { down: &args.down, client, arm })?;
+    let explanations = answer(&experiment, &args.down, args.arm.as_deref(), args.client.as_deref())?;
     let output = match args.format {
         TextFormat::Text => text::render(&explanations),
         TextFormat::Json => serde_json::to_string_pretty(&explanations)? + "\n",

@@ -13,7 +13,7 @@ use clap::Args;
 use super::closing::close;
 use super::console::Console;
 use super::{ChartFormat, OverrideArgs, Status, read_experiment, threads};
-use crate::experiment::{Experiment, Overrides};
+use crate::experiment::{AxisValue, Experiment, Overrides};
 use crate::figures::draw::Format;
 use crate::job::agenda::Agenda;
 use crate::job::cost::expected_connections;
@@ -92,7 +92,6 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     }
 }
 
-/// Runs `experiment` into `folder`.
 fn run_into(
     folder: &Folder,
     experiment: &Experiment,
@@ -120,38 +119,32 @@ fn stopped(folder: &Path, console: &Console) -> Status {
 }
 
 fn close_shard(job: &CompleteJob, folder: &Path, console: &Console) -> Status {
-    let (shard, runs) =
-        (job.manifest.shard.map(String::from).unwrap_or_default(), job.manifest.finished_runs);
+    let shard = job.manifest.shard.map(String::from).unwrap_or_default();
+    let (runs, folder) = (job.manifest.finished_runs, folder.display());
     job.manifest.warnings().iter().for_each(|line| console.caution(line));
-    let folder = folder.display();
-    console
-        .note(&format!("shard {shard}: runs: {runs}, results in {folder}; zonesim merge joins all shards"));
+    let what = format!("shard {shard}: runs: {runs}, results in {folder}");
+    console.note(&format!("{what}; zonesim merge joins all shards"));
     Status::Done
 }
 
 /// What the runs of `agenda` would be, at most: a table of cells, and the sum in words.
 fn plan(experiment: &Experiment, agenda: &Agenda) -> (String, String) {
-    let mut text = String::from("cell\tarm");
-    for axis in experiment.axes() {
-        text += &format!("\t{}", axis.column);
-    }
-    text += "\texpected_connections\n";
+    let axes: String = experiment.axes().iter().map(|axis| format!("\t{}", axis.column)).collect();
+    let mut text = format!("cell\tarm{axes}\texpected_connections\n");
     let mut total = Some(0.0);
     let shown = |count: Option<f64>| count.map_or("unknown".to_owned(), |count| format!("{count:.0}"));
     for cell in experiment.cells() {
-        let count = agenda.most_of(cell.index);
-        text += &format!("{}\t{}", cell.index, cell.arm);
-        for value in &cell.values {
-            text += &format!("\t{}", value.as_ref().map(ToString::to_string).unwrap_or_default());
-        }
-        let connections =
-            expected_connections(&experiment.scenario(cell)).map(|mean| mean * f64::from(count));
+        let count = f64::from(agenda.most_of(cell.index));
+        let connections = expected_connections(&experiment.scenario(cell)).map(|mean| mean * count);
         total = total.zip(connections).map(|(total, connections)| total + connections);
-        text += &format!("\t{}\n", shown(connections));
+        let value =
+            |value: &Option<AxisValue>| value.as_ref().map_or("\t".to_owned(), |it| format!("\t{it}"));
+        let values: String = cell.values.iter().map(value).collect();
+        text += &format!("{}\t{}{values}\t{}\n", cell.index, cell.arm, shown(connections));
     }
     let (cells, replications) = (experiment.cells().len(), experiment.replications());
     let (runs, connections) = (agenda.most_runs(), shown(total));
-    let total = match experiment.precision() {
+    let mut total = match experiment.precision() {
         None => format!(
             "cells: {cells}, replications: {replications}, runs: {runs}, expected connections: {connections}"
         ),
@@ -161,9 +154,8 @@ fn plan(experiment: &Experiment, agenda: &Agenda) -> (String, String) {
             SequentialRule::FIRST
         ),
     };
-    let pilots = match experiment.finds_warmup() {
-        true => format!("; before them pilot runs that find the warm-up: {}", pilot_runs(experiment).len()),
-        false => String::new(),
-    };
-    (text, total + &pilots)
+    if experiment.finds_warmup() {
+        total += &format!("; before them pilot runs that find the warm-up: {}", pilot_runs(experiment).len());
+    }
+    (text, total)
 }

@@ -1,6 +1,8 @@
 //! Tables for the terminal: columns in line.
 
-pub(super) use crate::figures::wording::{cells_text, count_text, p_text, signed};
+pub(super) use crate::figures::wording::{
+    cells_text, count_text, interval, needed_text, p_text, range_text, signed,
+};
 
 /// A table whose columns are as wide as their widest field.
 #[derive(Clone, Debug, Default)]
@@ -9,12 +11,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table with this header.
     pub(super) fn new(header: &[&str]) -> Self {
         Self { rows: vec![header.iter().map(|name| (*name).to_owned()).collect()] }
     }
 
-    /// Adds a row.
     pub(super) fn row(&mut self, fields: impl IntoIterator<Item = String>) {
         self.rows.push(fields.into_iter().collect());
     }

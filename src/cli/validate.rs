@@ -38,19 +38,16 @@ pub(super) fn validate(args: &ValidateArgs, console: &Console) -> anyhow::Result
         console.note(&format!("ran {}", case.name));
     }
     let mut text = table::render(&findings);
-    let coverages = if args.coverage {
-        let done = |found: &[Coverage]| {
-            found.iter().for_each(|it| {
+    let mut coverages = Vec::new();
+    if args.coverage {
+        coverages = coverage::measure(jobs, |found: &[Coverage]| {
+            for it in found {
                 console.note(&format!("{} of {} covered: {}", it.covered, it.experiments, it.name));
-            });
-        };
-        coverage::measure(jobs, done)?
+            }
+        })?;
+        text += &coverage::render(&coverages);
     } else {
         console.note("intervals are not checked; --coverage does that");
-        Vec::new()
-    };
-    if args.coverage {
-        text += &coverage::render(&coverages);
     }
     fs::write(&args.out, text).with_context(|| format!("can't write {}", args.out.display()))?;
     let wrong: Vec<&str> = findings.iter().filter(|finding| !finding.agrees()).map(|it| &*it.name).collect();

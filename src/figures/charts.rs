@@ -4,11 +4,7 @@
 //! [`ALL`].
 
 mod backend_load;
-mod cross_zone;
-mod failures;
-mod latency;
 mod latency_cdf;
-mod load;
 mod timeline;
 mod tradeoff;
 mod traffic_matrix;
@@ -50,10 +46,10 @@ pub struct Chart {
 
 /// Every chart, in the order in which they are drawn.
 pub const ALL: [Chart; 9] = [
-    Chart { name: "cross_zone", against_axis: true, figure: cross_zone::figure },
-    Chart { name: "latency", against_axis: true, figure: latency::figure },
-    Chart { name: "failures", against_axis: true, figure: failures::figure },
-    Chart { name: "load", against_axis: true, figure: load::figure },
+    Chart { name: "cross_zone", against_axis: true, figure: metric::cross_zone },
+    Chart { name: "latency", against_axis: true, figure: metric::latency },
+    Chart { name: "failures", against_axis: true, figure: metric::failures },
+    Chart { name: "load", against_axis: true, figure: metric::load },
     Chart { name: "traffic_matrix", against_axis: false, figure: traffic_matrix::figure },
     Chart { name: "tradeoff", against_axis: false, figure: tradeoff::figure },
     Chart { name: "timeline", against_axis: false, figure: timeline::figure },

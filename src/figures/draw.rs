@@ -4,7 +4,6 @@
 //! multiple of the final size that is then averaged down; shapes are written with a tenth of a pixel. So the same figure
 //! gives the same bytes on every machine.
 
-mod axes;
 mod canvas;
 mod encode;
 mod guides;
@@ -12,11 +11,10 @@ mod heading;
 mod labels;
 mod layout;
 mod lettering;
-mod marks;
+mod panel;
 mod pixels;
 mod projection;
 mod series;
-mod shapes;
 mod tables;
 mod vector;
 
@@ -60,7 +58,7 @@ impl Format {
 pub fn png(figure: &Figure) -> Vec<u8> {
     lettering::register();
     let mut pixels = pixels::blank(figure.width, figure.height);
-    paint(figure, &Canvas::Pixels(Pixels::new(&mut pixels, figure.width, figure.height)));
+    paint(figure, &Pixels::new(&mut pixels, figure.width, figure.height));
     encode::png(&encode::averaged(&pixels, figure.width), figure.width, figure.height)
 }
 
@@ -77,15 +75,15 @@ pub fn svg_under_caption(figure: &Figure) -> String {
 fn shapes(figure: &Figure, top: u32) -> String {
     lettering::register();
     let drawing = Drawing::default();
-    paint(figure, &Canvas::Drawing(&drawing));
+    paint(figure, &drawing);
     drawing.svg(figure.width, top, figure.height, &figure.in_words())
 }
 
-fn paint(figure: &Figure, canvas: &Canvas<'_>) {
+fn paint(figure: &Figure, canvas: &dyn Canvas) {
     let layout = Layout::new(figure);
     heading::paint(canvas, figure, &layout);
     for (panel, frame) in figure.panels.iter().zip(&layout.frames) {
-        marks::paint_panel(canvas, panel, *frame);
+        panel::paint_panel(canvas, panel, *frame);
     }
 }
 

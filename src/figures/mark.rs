@@ -17,8 +17,6 @@ pub enum PanelMark {
     Bars(Vec<Bar>),
     /// A table of numbers on shaded cells.
     Heat(Vec<HeatCell>),
-    /// Words in the middle of an otherwise empty panel.
-    Remark(String),
 }
 
 impl PanelMark {
@@ -64,9 +62,7 @@ impl PlotValue {
 
     /// The value and the ends of the interval.
     pub fn values(self) -> impl Iterator<Item = f64> {
-        [Some(self.value), self.interval.map(|(low, _)| low), self.interval.map(|(_, high)| high)]
-            .into_iter()
-            .flatten()
+        [self.value].into_iter().chain(self.interval.into_iter().flat_map(|(low, high)| [low, high]))
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod answer;
 mod tables;
-mod thresholds;
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use super::charts;
 use super::draw;
 use super::error::FiguresError;
 use super::markup::escaped;
-use crate::answers::compare::{CompareRequest, Comparison, compare};
+use crate::answers::compare::{Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
 use crate::results::observed::{FolderError, Observed};
@@ -74,7 +73,7 @@ impl Subject {
         gaps.extend(
             Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
         );
-        let comparison = compare(&observed, &CompareRequest::default()).map_err(|error| error.to_string());
+        let comparison = compare(&observed, None, &[]).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
         }
@@ -99,7 +98,7 @@ impl Subject {
         }
         let sections = [
             ("answer", "Answer", Some(answer::html(self))),
-            ("thresholds", "Thresholds", thresholds::html(&self.results)),
+            ("thresholds", "Thresholds", tables::thresholds(&self.results)),
             ("summary", "Summary", Some(tables::summary(self))),
             ("comparison", "Comparison", Some(tables::comparison(self))),
             ("charts", "Charts", Some(self.charts())),

@@ -7,6 +7,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Color(pub u8, pub u8, pub u8);
 
+#[expect(missing_docs, reason = "most names are those of Okabe and Ito")]
 impl Color {
     /// Paper.
     pub const WHITE: Self = Self(255, 255, 255);
@@ -16,21 +17,14 @@ impl Color {
     pub const FAINT: Self = Self(96, 96, 96);
     /// Not of the palette: what is switched off.
     pub const GREY: Self = Self(128, 128, 128);
-    /// Okabe and Ito's blue.
     pub const BLUE: Self = Self(0, 114, 178);
-    /// Okabe and Ito's orange.
     pub const ORANGE: Self = Self(230, 159, 0);
-    /// Okabe and Ito's bluish green.
     pub const GREEN: Self = Self(0, 158, 115);
-    /// Okabe and Ito's vermillion.
     pub const VERMILLION: Self = Self(213, 94, 0);
-    /// Okabe and Ito's reddish purple.
     pub const PURPLE: Self = Self(204, 121, 167);
-    /// Okabe and Ito's sky blue.
     pub const SKY: Self = Self(86, 180, 233);
-    /// Okabe and Ito's black.
     pub const BLACK: Self = Self(0, 0, 0);
-    /// Okabe and Ito's yellow, the hardest to see on white.
+    // The hardest to see on white.
     pub const YELLOW: Self = Self(240, 228, 66);
 
     /// The palette in the order in which it is given out.
@@ -81,14 +75,11 @@ impl Marker {
 
 /// The pattern of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Dash {
-    /// Without gaps.
     Solid,
-    /// Strokes.
     Dashed,
-    /// Dots.
     Dotted,
-    /// Strokes and dots in turn.
     DashDot,
     /// Long strokes.
     Long,

@@ -1,5 +1,6 @@
 //! Numbers and names of cells as people write them, in the terminal and on a page.
 
+use crate::answers::compare::{ComparedRow, ComparisonVerdict};
 use crate::metrics::unit::Unit;
 use crate::results::{ResultCell, Results};
 
@@ -8,6 +9,26 @@ pub fn signed(unit: Unit, value: f64) -> String {
     let text = unit.text(value);
     let text = if unit == Unit::Percent { text.replace(" %", " pp") } else { text };
     if value > 0.0 { format!("+{text}") } else { text }
+}
+
+/// An interval of differences.
+pub fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
+    format!("{} to {}", signed(unit, low), signed(unit, high))
+}
+
+/// How many the smallest and the largest of `counts` are: `5`, or `2 to 5`.
+pub fn range_text(counts: impl Iterator<Item = usize> + Clone) -> String {
+    match (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0)) {
+        (fewest, most) if fewest == most => most.to_string(),
+        (fewest, most) => format!("{fewest} to {most}"),
+    }
+}
+
+/// What would make a verdict of none; nothing if there is one, or if no number of replications would.
+pub fn needed_text(row: &ComparedRow) -> Option<String> {
+    let more =
+        row.effect.as_ref().filter(|_| row.verdict == ComparisonVerdict::NotShown)?.more_replications?;
+    Some(format!("; about {} more replications would show it", count_text(more)))
 }
 
 /// `text` with a capital at its beginning.
@@ -32,19 +53,20 @@ pub fn cells_text(results: &Results, cells: &[usize]) -> String {
     for run in cells.chunk_by(|a, b| b - a == 1 && results.cells[*a].arm == results.cells[*b].arm) {
         let (first, last) = (&results.cells[run[0]], &results.cells[run[run.len() - 1]]);
         let arm = &results.arms[first.arm];
-        let values = values_text(first);
+        let values = values_text(first, " ");
         parts.push(match run.len() {
             1 => format!("{arm} {values}").trim_end().to_owned(),
-            count => format!("{arm} {values} … {} ({count} cells)", values_text(last)),
+            count => format!("{arm} {values} … {} ({count} cells)", values_text(last, " ")),
         });
     }
     parts.join(", ")
 }
 
-fn values_text(cell: &ResultCell) -> String {
+/// The values of the axes that `cell` has, with `separator` between them.
+pub fn values_text(cell: &ResultCell, separator: &str) -> String {
     let values: Vec<&str> =
         cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
-    values.join(" ")
+    values.join(separator)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::journal::Part;
 use super::runner::{RunId, measured};
 use super::watcher::Watcher;
 use super::work::{CompleteJob, Filling, Work};
-use crate::answers::search::{Asked, Goal, LineAnswer, Question, SearchedLine, TriedValue};
+use crate::answers::search::{Goal, LineAnswer, Question, SearchedLine, Sought, TriedValue};
 use crate::experiment::{AxisValue, Cell, Experiment, ExperimentError, Overrides, SearchAxis, grid};
 use crate::random::hash_bytes;
 use crate::results::observed::QuestionError;
@@ -172,8 +172,8 @@ impl Search {
     /// The positions of the grid that every line is asked for first.
     fn first(&self) -> Vec<usize> {
         match self.question.ask(&SearchedLine::default()) {
-            Asked::Try(first) => first,
-            Asked::Found(_) => unreachable!("nothing is known of an empty line"),
+            Sought::Missing(first) => first,
+            Sought::Found(_) => unreachable!("nothing is known of an empty line"),
         }
     }
 
@@ -296,8 +296,8 @@ impl Hunt<'_> {
             let positions = tried.entry(arm.clone()).or_default();
             positions.extend(line.points.keys());
             match self.search.question.ask(line) {
-                Asked::Found(answer) => answers.push((line.name.clone(), *answer)),
-                Asked::Try(wanted) => {
+                Sought::Found(answer) => answers.push((line.name.clone(), answer)),
+                Sought::Missing(wanted) => {
                     wants_more = true;
                     positions.extend(wanted);
                 }

@@ -1,5 +1,6 @@
 //! With which cell each cell is compared.
 
+use crate::answers::gather::distinct;
 use crate::results::observed::QuestionError;
 use crate::results::{ResultCell, Results};
 
@@ -75,12 +76,8 @@ fn pin(results: &Results, arm: usize, text: &str) -> Result<(usize, String), Que
     let known = results.axes.iter().map(String::as_str);
     let axis = results.axes.iter().position(|axis| axis == name);
     let axis = axis.ok_or_else(|| QuestionError::unknown("axis", name, known))?;
-    let mut values: Vec<&str> = Vec::new();
-    for cell in results.cells.iter().filter(|cell| cell.arm == arm) {
-        if !values.contains(&cell.values[axis].as_str()) {
-            values.push(&cell.values[axis]);
-        }
-    }
+    let of_arm = results.cells.iter().filter(|cell| cell.arm == arm);
+    let values = distinct(of_arm.map(|cell| cell.values[axis].as_str()));
     if values.iter().any(|known| same(known, value)) {
         return Ok((axis, value.to_owned()));
     }

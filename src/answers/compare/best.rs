@@ -24,34 +24,25 @@ pub(super) fn best(observed: &Observed, policies: &[ComparedPolicy], metric: usi
     let mut baselines: Vec<usize> = policies.iter().map(|policy| policy.baseline).collect();
     baselines.sort_unstable();
     baselines.dedup();
-    let of_block = |baseline| {
-        let block: Vec<usize> =
-            (0..policies.len()).filter(|index| policies[*index].baseline == baseline).collect();
-        best_of(observed, policies, &block, metric).map(|(policy, rivals)| Best { baseline, policy, rivals })
-    };
-    baselines.into_iter().filter_map(of_block).collect()
+    baselines.into_iter().filter_map(|baseline| best_of(observed, policies, baseline, metric)).collect()
 }
 
-/// The policy with the lowest estimate among those in `block`, and its rivals. The first of equals wins.
-fn best_of(
-    observed: &Observed,
-    policies: &[ComparedPolicy],
-    block: &[usize],
-    metric: usize,
-) -> Option<(usize, Vec<usize>)> {
+/// The policy with the lowest estimate among those against `baseline`, and its rivals. The first of equals wins.
+fn best_of(observed: &Observed, policies: &[ComparedPolicy], baseline: usize, metric: usize) -> Option<Best> {
     let cell = |index: usize| &observed.cells()[policies[index].cells[0]];
-    let estimate = |index: &usize| Some((observed.sample(cell(*index), metric).estimate()?.value, *index));
-    let estimates: Vec<(f64, usize)> = block.iter().filter_map(estimate).collect();
-    let (_, best) = estimates.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let block = (0..policies.len()).filter(|index| policies[*index].baseline == baseline);
+    let estimate = |index: usize| Some((observed.sample(cell(index), metric).estimate()?.value, index));
+    let estimates: Vec<(f64, usize)> = block.filter_map(estimate).collect();
+    let (_, policy) = estimates.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let others: Vec<usize> =
-        estimates.iter().map(|(_, index)| *index).filter(|index| *index != best).collect();
+        estimates.iter().map(|(_, index)| *index).filter(|index| *index != policy).collect();
     let p_value = |index: &usize| {
-        let test = observed.paired(cell(best), cell(*index), metric).test();
+        let test = observed.paired(cell(policy), cell(*index), metric).test();
         // What can't be tested is not told apart.
         test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)
     };
     let p_values: Vec<f64> = others.iter().map(p_value).collect();
     let judged = holm(&p_values, FAMILY_ERROR);
     let rivals = others.iter().zip(judged).filter(|(_, judged)| !judged.rejected).map(|(index, _)| *index);
-    Some((best, rivals.collect()))
+    Some(Best { baseline, policy, rivals: rivals.collect() })
 }

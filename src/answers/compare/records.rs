@@ -4,22 +4,6 @@ use super::{Comparison, ComparisonVerdict, MetricRows};
 use crate::results::observed::Observed;
 use crate::results::record::Record;
 
-impl ComparisonVerdict {
-    /// Its name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Identical => "identical",
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Higher => "higher",
-            Self::Lower => "lower",
-            Self::NotShown => "no_difference_shown",
-            Self::Missing => "missing",
-        }
-    }
-}
-
 /// One record for each metric and cell. Cells of one policy have the same numbers, and `same_as` names their first.
 pub fn records(observed: &Observed, comparison: &Comparison) -> Vec<Record> {
     let mut records = Vec::new();
@@ -66,7 +50,7 @@ fn record(
     record.put("p", effect.map(|effect| effect.p));
     record.put("corrected_p", effect.map(|effect| effect.corrected_p));
     record.put("variance_ratio", effect.and_then(|effect| effect.variance_ratio));
-    record.put("verdict", verdict.name());
+    record.put("verdict", verdict.texts().2);
     record.put("more_replications", effect.and_then(|effect| effect.more_replications));
     let of_block = metric.best.iter().find(|best| best.baseline == policy.baseline);
     let standing = of_block.map(|best| match best {

@@ -5,11 +5,8 @@ use crate::results::sample::SampleFolder;
 use crate::results::{ResultCell, Results};
 
 fn asked(results: Results, baseline: Option<&str>, metrics: &[&str]) -> Comparison {
-    let request = CompareRequest {
-        baseline: baseline.map(str::to_owned),
-        metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
-    };
-    compare(&Observed::of(results), &request).unwrap()
+    let metrics: Vec<String> = metrics.iter().map(|name| (*name).to_owned()).collect();
+    compare(&Observed::of(results), baseline, &metrics).unwrap()
 }
 
 /// Changes every value of `metric` of the cells that `of` picks.
@@ -140,6 +137,6 @@ fn the_best_names_those_that_may_be_as_good() {
 #[test]
 fn one_replication_is_not_enough() {
     let observed = Observed::of(SampleFolder { replications: 1, ..SampleFolder::default() }.results());
-    let error = compare(&observed, &CompareRequest::default()).unwrap_err().to_string();
+    let error = compare(&observed, None, &[]).unwrap_err().to_string();
     assert!(error.contains("--replications"), "{error}");
 }

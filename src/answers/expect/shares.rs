@@ -36,6 +36,7 @@ impl Shares {
 }
 
 /// Sums over client groups.
+#[derive(Default)]
 pub(super) struct Sum<'a> {
     pools: &'a [ZonePool],
     healthy: &'a [usize],
@@ -53,19 +54,7 @@ pub(super) struct Sum<'a> {
 
 impl<'a> Sum<'a> {
     pub(super) fn new(pools: &'a [ZonePool], healthy: &'a [usize]) -> Self {
-        Self {
-            pools,
-            healthy,
-            connections: 0.0,
-            zonal: 0.0,
-            crossing: 0.0,
-            spilled: 0.0,
-            unhealthy: 0.0,
-            dropped: 0.0,
-            requests: 0.0,
-            role: None,
-            loads: vec![(0.0, 0.0); pools.len()],
-        }
+        Self { pools, healthy, loads: vec![(0.0, 0.0); pools.len()], ..Self::default() }
     }
 
     /// Adds the connections of `client`, which is in `zone`, if it is in one.
@@ -136,14 +125,14 @@ impl<'a> Sum<'a> {
         let mean = (self.requests > 0.0 && count > 0).then(|| self.requests / count as f64);
         let busiest =
             self.loads.iter().map(|(healthy, unhealthy)| healthy.max(*unhealthy)).fold(0.0, f64::max);
-        let one = |(load, healthy): (&(f64, f64), &usize)| (*healthy > 0).then_some(load.0 / mean?);
+        let load = |(load, healthy): (&(f64, f64), &usize)| (*healthy > 0).then_some(load.0 / mean?);
         Shares {
             cross_zone: (self.zonal > 0.0).then(|| self.crossing / self.zonal),
             spilled: of_all(self.spilled),
             unhealthy: of_all(self.unhealthy),
             dropped: of_all(self.dropped),
             hottest: mean.map(|mean| busiest / mean),
-            loads: self.loads.iter().zip(self.healthy).map(|(load, healthy)| one((load, healthy))).collect(),
+            loads: self.loads.iter().zip(self.healthy).map(load).collect(),
         }
     }
 }

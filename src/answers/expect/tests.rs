@@ -27,7 +27,7 @@ fn zone(name: &str, size: usize, rate: f64) -> String {
 fn expectations(text: &str) -> Vec<Expectation> {
     let source = Source { name: "n".to_owned(), text: text.to_owned() };
     let experiment = Experiment::parse(source, &Overrides::default()).unwrap();
-    experiment.cells().iter().map(|cell| expect(&experiment.scenario(cell)).unwrap()).collect()
+    experiment.cells().iter().map(|cell| expect(&experiment.scenario(cell), STATES_MAX).unwrap()).collect()
 }
 
 /// Three zones of four backends with equal demand. Of each policy, for 4, 3, 2, 1 and 0 healthy backends in zone a: load of
@@ -116,6 +116,6 @@ fn too_many_states_are_refused() {
     let zones = ["a", "b", "c"].map(|name| zone(name, 80, 1.0)).concat();
     let source = Source { name: "n".to_owned(), text: format!("{HEAD}{zones}") };
     let experiment = Experiment::parse(source, &Overrides::default()).unwrap();
-    let error = expect(&experiment.scenario(&experiment.cells()[0])).unwrap_err().to_string();
+    let error = expect(&experiment.scenario(&experiment.cells()[0]), STATES_MAX).unwrap_err().to_string();
     assert!(error.contains("states of health"), "{error}");
 }

@@ -65,22 +65,23 @@ impl RankedCandidate {
         }
     }
 
-    /// Whether it keeps to every constraint with confidence.
-    pub fn is_feasible(&self) -> bool {
-        self.checks.iter().all(|check| check.standing == ConstraintStanding::Kept)
-    }
-
-    /// Whether it breaks some constraint with confidence.
-    pub fn is_infeasible(&self) -> bool {
-        self.checks.iter().any(|check| check.standing == ConstraintStanding::Broken)
-    }
-
     /// How many more replications would decide all that is undecided. Absent if nothing is, or if no number would.
     pub fn more_replications(&self) -> Option<u64> {
-        let undecided = || self.checks.iter().filter(|check| check.standing == ConstraintStanding::Undecided);
-        let all = undecided().all(|check| check.more_replications.is_some());
-        if all { undecided().filter_map(|check| check.more_replications).max() } else { None }
+        more_replications(&self.checks)
     }
+}
+
+/// What `checks` come to: all kept, some broken, some without a value, or neither.
+pub fn standing(checks: &[Check]) -> ConstraintStanding {
+    let any = |standing: &ConstraintStanding| checks.iter().any(|check| check.standing == *standing);
+    let worst = [ConstraintStanding::Broken, ConstraintStanding::Missing, ConstraintStanding::Undecided];
+    worst.into_iter().find(any).unwrap_or(ConstraintStanding::Kept)
+}
+
+/// How many more replications would decide all of `checks` that are undecided. Absent if none is, or if no number would.
+pub fn more_replications(checks: &[Check]) -> Option<u64> {
+    let undecided = checks.iter().filter(|check| check.standing == ConstraintStanding::Undecided);
+    undecided.map(|check| check.more_replications).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// How a cell with this `sample` stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from

@@ -4,8 +4,8 @@
 
 /// What a search comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Sought<T> {
-    /// What has to be known to go on.
+pub enum Sought<T> {
+    /// The positions of the grid that have to be tried to go on.
     Missing(Vec<usize>),
     /// The result.
     Found(T),

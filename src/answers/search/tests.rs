@@ -14,8 +14,8 @@ fn search(question: &Question, metric: impl Fn(usize) -> f64) -> (LineAnswer, Se
     let mut line = SearchedLine { name: "x".to_owned(), ..SearchedLine::default() };
     loop {
         match question.ask(&line) {
-            Asked::Found(answer) => return (*answer, line),
-            Asked::Try(positions) => {
+            Sought::Found(answer) => return (answer, line),
+            Sought::Missing(positions) => {
                 assert!(!positions.is_empty());
                 line.points.extend(positions.into_iter().map(|at| (at, point(metric(at)))));
                 assert!(line.points.len() <= question.steps_max());
@@ -38,7 +38,8 @@ fn a_boundary_is_found_with_confidence_from_either_side() {
     let LineOutcome::Between { inside, beyond } = &answer.outcome else { panic!("{answer:?}") };
     // At 40 the estimate is the limit itself: half of its interval lies beyond.
     assert_eq!((inside.at, beyond.at), (39, 40));
-    assert!(inside.is_kept() && !beyond.is_kept() && !beyond.is_broken());
+    let standings = [inside.standing(), beyond.standing()];
+    assert_eq!(standings, [ConstraintStanding::Kept, ConstraintStanding::Undecided]);
     assert!(inside.checks[0].ends.unwrap().1 <= 50.0);
     assert!(answer.turns.is_empty() && answer.strays.is_empty());
 
@@ -66,7 +67,7 @@ fn a_metric_that_rises_and_falls_is_evidence_of_another_boundary() {
     let question = boundary("request_p99_ms<=50");
     let (_, mut line) = search(&question, |at| 10.0 + at as f64);
     line.points.insert(90, point(20.0));
-    let Asked::Found(answer) = question.ask(&line) else { panic!("it was answered before") };
+    let Sought::Found(answer) = question.ask(&line) else { panic!("it was answered before") };
     assert_eq!(answer.strays, [90]);
 }
 
@@ -96,15 +97,15 @@ fn a_second_valley_is_evidence_and_missing_values_are_worst() {
     for at in [0, 20, 49, 50] {
         line.points.insert(at, point(two(at)));
     }
-    let Asked::Found(answer) = question.ask(&line) else { panic!("it was answered before") };
+    let Sought::Found(answer) = question.ask(&line) else { panic!("it was answered before") };
     assert!(!answer.turns.is_empty(), "{answer:?}");
 
     let mut line = SearchedLine::default();
-    while let Asked::Try(positions) = question.ask(&line) {
+    while let Sought::Missing(positions) = question.ask(&line) {
         let nothing = || TriedValue { observations: vec![vec![None; 8]] };
         line.points.extend(positions.into_iter().map(|at| (at, nothing())));
     }
-    let Asked::Found(answer) = question.ask(&line) else { panic!("it has ended") };
+    let Sought::Found(answer) = question.ask(&line) else { panic!("it has ended") };
     assert!(matches!(answer.outcome, LineOutcome::Missing));
 }
 

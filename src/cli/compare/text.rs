@@ -4,7 +4,7 @@ use super::baseline_text;
 use crate::answers::compare::{
     BOOTSTRAP_SEED, ComparedPolicy, ComparedRow, Comparison, ComparisonVerdict, Effect, MetricRows,
 };
-use crate::cli::table::{Table, cells_text, count_text, p_text, signed};
+use crate::cli::table::{Table, cells_text, interval, needed_text, p_text, range_text, signed};
 use crate::metrics::Good;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
@@ -14,9 +14,7 @@ use crate::stats::RESAMPLES;
 const HUGE: f64 = 9999.0;
 
 pub(super) fn render(observed: &Observed, comparison: &Comparison) -> String {
-    let counts = observed.cells().iter().map(|cell| cell.replications);
-    let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
-    let replications = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let replications = range_text(observed.cells().iter().map(|cell| cell.replications));
     let mut text = format!(
         "{}: {} cells against {}, paired by replication; {replications} replications each\n\n",
         observed.results().description.name,
@@ -63,7 +61,7 @@ fn fields(
     let effect = row.effect.as_ref();
     let of = |text: fn(Unit, &Effect) -> String| effect.map(|effect| text(unit, effect)).unwrap_or_default();
     let mut fields = vec![
-        row.verdict.sign().to_owned(),
+        row.verdict.texts().0.to_owned(),
         cells,
         row.value.map_or_else(|| "–".to_owned(), |value| unit.text(value)),
         of(|unit, effect| signed(unit, effect.difference)),
@@ -82,10 +80,6 @@ fn fields(
     fields
 }
 
-fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
-    format!("{} to {}", signed(unit, low), signed(unit, high))
-}
-
 fn factor(ratio: f64) -> String {
     match ratio {
         ratio if ratio > HUGE => format!(">×{HUGE}"),
@@ -95,17 +89,13 @@ fn factor(ratio: f64) -> String {
 }
 
 fn verdict(policy: &ComparedPolicy, row: &ComparedRow) -> String {
-    let words = row.verdict.words();
-    match (&row.effect, row.verdict) {
-        (_, ComparisonVerdict::Baseline) if policy.cells.len() > 1 => {
+    let (_, words, _) = row.verdict.texts();
+    match row.verdict {
+        ComparisonVerdict::Baseline if policy.cells.len() > 1 => {
             format!("{words}; the others are identical, exactly")
         }
-        (Some(effect), ComparisonVerdict::NotShown) => match effect.more_replications {
-            Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
-            None => words.to_owned(),
-        },
-        (_, ComparisonVerdict::Missing) => format!("{words}: {} replications have a value of both", row.n),
-        _ => words.to_owned(),
+        ComparisonVerdict::Missing => format!("{words}: {} replications have a value of both", row.n),
+        _ => words.to_owned() + &needed_text(row).unwrap_or_default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Expected, all_caveats, pool_names};
 use crate::answers::expect::{Shares, State};
+use crate::answers::gather::grouped;
 use crate::cli::table::Table;
 use crate::experiment::Experiment;
 use crate::metrics::unit::Unit;
@@ -11,13 +12,7 @@ const STATES_SHOWN: usize = 12;
 
 pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String {
     // Cells of which the same is expected are shown together.
-    let mut groups: Vec<Vec<&Expected<'_>>> = Vec::new();
-    for cell in cells {
-        match groups.iter_mut().find(|group| group[0].expectation == cell.expectation) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    let groups: Vec<Vec<&Expected<'_>>> = grouped(cells, |a, b| a.expectation == b.expectation);
     let mut text = format!("{}: expected from the rules, without simulation\n\n", experiment.name());
     text += "Long-run mean\n";
     let mut means = header(&["policy"], cells);

@@ -1,19 +1,14 @@
 //! Explanations as the documents' own table: one row for each set, from configured to modified.
 
 use crate::answers::explain::{ExplainedStep, Explanation};
+use crate::answers::gather::{distinct, grouped};
 
 /// The widest list of names before it is cut.
 const NAMES_WIDTH: usize = 72;
 
 /// Every explanation; cells of an arm in which the sets are the same are shown together.
 pub(crate) fn render(explanations: &[Explanation]) -> String {
-    let mut sections: Vec<Vec<&Explanation>> = Vec::new();
-    for explanation in explanations {
-        match sections.iter_mut().find(|section| same_sets(section[0], explanation)) {
-            Some(section) => section.push(explanation),
-            None => sections.push(vec![explanation]),
-        }
-    }
+    let sections = grouped(explanations, |a, b| same_sets(a, b));
     sections.iter().map(|cells| section(cells)).collect::<Vec<_>>().join("\n")
 }
 
@@ -50,16 +45,12 @@ fn section(cells: &[&Explanation]) -> String {
             text += &format!("       {}\n", step.because);
         }
     }
-    let mut reasons: Vec<String> = Vec::new();
-    for cell in cells {
+    let reason = |cell: &&Explanation| {
         let axes = cell.axes.iter().map(|(axis, value)| format!("{axis} {value}")).collect::<Vec<_>>();
         let place = if axes.is_empty() { String::new() } else { format!(" with {}", axes.join(", ")) };
-        let reason = format!("  => {}{place}: {}\n", cell.outcome, cell.because);
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    text + &reasons.concat()
+        format!("  => {}{place}: {}\n", cell.outcome, cell.because)
+    };
+    text + &distinct(cells.iter().map(reason)).concat()
 }
 
 /// Whom it is about. A policy of one step that is the load balancer's own looks at no zone.

@@ -15,7 +15,12 @@ pub(super) fn render(
     sections: &[Section],
     same: &[SamePolicy],
 ) -> String {
-    let mut text = format!("{}: {}\n\n", observed.results().description.name, request.words());
+    let most = if request.maximize { "most" } else { "least" };
+    let mut text = format!("{}: {most} {}", observed.results().description.name, request.objective);
+    for (index, constraint) in request.constraints.iter().enumerate() {
+        text += &format!(" {} {constraint}", if index == 0 { "with" } else { "and" });
+    }
+    text += "\n\n";
     for section in sections {
         text += &section_text(observed, request, section);
         text.push('\n');
@@ -72,7 +77,7 @@ fn table(observed: &Observed, request: &RecommendRequest, section: &Section) -> 
             "infeasible" => "-",
             _ => "?",
         };
-        let unit = request.format();
+        let unit = Metric::of(&request.objective).format;
         let mut row = vec![
             sign.to_owned(),
             cells_text(observed.results(), &candidate.cells),

@@ -57,7 +57,6 @@ impl ProgressLine {
 }
 
 impl Drop for ProgressLine {
-    /// Takes the line away.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -5,7 +5,6 @@ use std::str::FromStr;
 use crate::cli::UsageError;
 use crate::job::shard::Shard;
 
-/// What `--shard` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShardArg {
     /// `I/N`
@@ -86,7 +85,6 @@ fn auto(count: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Resul
 }
 
 impl System {
-    /// The shard of the task with this `index`.
     fn shard(
         &self,
         index: &str,

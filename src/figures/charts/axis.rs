@@ -1,8 +1,8 @@
 //! The axis that metrics are shown against, and value axes that fit their data.
 
 use crate::experiment::keys;
+use crate::figures::PanelAxis;
 use crate::figures::mark::PlotValue;
-use crate::figures::{PanelAxis, Scale};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::Results;
@@ -31,7 +31,6 @@ pub(super) struct NumericAxis {
     pub(super) log: bool,
 }
 
-/// The first numeric axis.
 pub(super) fn first_numeric(results: &Results) -> Option<NumericAxis> {
     (0..results.axes.len()).find_map(|index| numeric(results, index))
 }
@@ -43,7 +42,7 @@ pub(super) fn numeric(results: &Results, index: usize) -> Option<NumericAxis> {
         results.cells.iter().map(|cell| cell.values[index].as_str()).filter(|text| !text.is_empty());
     let first = texts.next()?;
     let all = number(first).is_some() && texts.all(|text| number(text).is_some());
-    let unit = if first.parse::<f64>().is_err() { "s" } else { unit(name) };
+    let unit = if first.parse::<f64>().is_ok() { unit(name) } else { "s" };
     all.then(|| NumericAxis { index, name: words(name), unit, log: false })
 }
 
@@ -53,7 +52,6 @@ pub(super) fn number(text: &str) -> Option<f64> {
     plain.or_else(|| text.parse::<SimDuration>().ok().map(SimDuration::as_secs_f64))
 }
 
-/// A column's name in words.
 pub(super) fn words(name: &str) -> String {
     name.replace('_', " ")
 }
@@ -95,9 +93,7 @@ impl NumericAxis {
 /// How the values of a metric want to be shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ValueAxis<'a> {
-    /// Quantity and unit.
     pub(super) label: &'a str,
-    /// How numbers are written.
     pub(super) unit: Unit,
     /// The value that a linear axis begins at.
     pub(super) base: f64,
@@ -138,20 +134,10 @@ fn least_positive(estimates: &[PlotValue]) -> Option<f64> {
     estimates.iter().map(|estimate| estimate.value).filter(|value| *value > 0.0).reduce(f64::min)
 }
 
-/// Whether the interval of `estimate` begins below the foot of `axis`, a log one.
-pub(super) fn is_cut(axis: &PanelAxis, estimate: PlotValue) -> bool {
-    let begins_below = estimate.interval.is_some_and(|(low, _)| low < axis.range.0);
-    axis.scale == Scale::Log && estimate.value > 0.0 && begins_below
-}
-
-/// Whether `value` has no place on `axis`, because it is not above zero and the axis is a log one.
-pub(super) fn off_log(axis: &PanelAxis, value: f64) -> bool {
-    axis.scale == Scale::Log && value <= 0.0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Scale;
     use crate::results::sample::SampleFolder;
 
     #[test]

@@ -6,6 +6,7 @@ use super::cells;
 use super::latency_cdf::over_replications;
 use super::palette;
 use super::zones;
+use crate::answers::gather::distinct;
 use crate::figures::mark::{
     DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries, ShadedSpan, Spread,
 };
@@ -63,11 +64,8 @@ fn backends(results: &Results) -> Backends {
     let mut starts = Vec::new();
     for (zone, label) in zones.names.iter().zip(zones.labels) {
         starts.push((label, names.len()));
-        for row in real(results).filter(|row| row.zone == *zone) {
-            if !names.contains(&row.backend) {
-                names.push(row.backend.clone());
-            }
-        }
+        let own = real(results).filter(|row| row.zone == *zone).map(|row| row.backend.clone());
+        names = distinct(names.into_iter().chain(own));
     }
     Backends { names, zones: starts, note: zones.note }
 }

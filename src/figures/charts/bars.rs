@@ -3,7 +3,7 @@
 use super::caption;
 use super::cells::Facet;
 use super::palette;
-use super::sheet::{Sheet, Shown, estimate};
+use super::sheet::{Sheet, estimate};
 use crate::figures::mark::{Bar, Hairline, PanelMark, PlotValue};
 use crate::figures::style::Style;
 use crate::figures::{Figure, Panel, PanelAxis};
@@ -22,7 +22,10 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
         let by_facet: Vec<Vec<Bar>> =
             facets.iter().map(|facet| bars(results, metric.metric, facet)).collect();
         let values: Vec<PlotValue> = by_facet.iter().flatten().filter_map(|bar| bar.value).collect();
-        let x = axis(metric, &values);
+        // From zero, as bars need it.
+        let longest = values.iter().flat_map(|value| value.values()).fold(0.0, f64::max);
+        let end = if longest > 0.0 { longest * (1.0 + NUMBER_ROOM) } else { 1.0 };
+        let x = PanelAxis::linear(metric.axis.label, metric.axis.unit, (0.0, end));
         for bars in by_facet {
             let y = PanelAxis::categories("", results.arms.clone()).reversed();
             let mut marks = Vec::new();
@@ -42,13 +45,6 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
     figure
 }
 
-/// An axis from zero, as bars need it.
-fn axis(metric: &Shown<'_>, values: &[PlotValue]) -> PanelAxis {
-    let longest = values.iter().flat_map(|value| value.values()).fold(0.0, f64::max);
-    let end = if longest > 0.0 { longest * (1.0 + NUMBER_ROOM) } else { 1.0 };
-    PanelAxis::linear(metric.axis.label, metric.axis.unit, (0.0, end))
-}
-
 fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
     let styles = palette::arms(&results.arms);
     let bar = |(arm, style): (usize, &Style)| {
@@ -66,14 +62,14 @@ fn bars(results: &Results, metric: &Metric, facet: &Facet) -> Vec<Bar> {
 mod tests {
     use super::*;
     use crate::figures::Scale;
-    use crate::figures::charts::{cross_zone, load};
+    use crate::figures::charts::metric;
     use crate::figures::style::Color;
     use crate::results::sample::SampleFolder;
 
     #[test]
     fn bars_begin_at_zero_and_stand_in_file_order() {
         let results = SampleFolder::no_axis().results();
-        let figure = cross_zone::figure(&results).unwrap();
+        let figure = metric::cross_zone(&results).unwrap();
         let panel = &figure.panels[0];
         assert_eq!(panel.x.range.0, 0.0);
         assert_eq!(panel.y.scale, Scale::Category(results.arms.clone()));
@@ -82,13 +78,13 @@ mod tests {
         let looks: Vec<_> = bars.iter().map(|bar| (bar.place, bar.color)).collect();
         assert_eq!(looks, [(0.0, Color::GREY), (1.0, Color::BLUE), (2.0, Color::ORANGE)]);
         assert!(bars.iter().all(|bar| bar.value.is_some_and(|value| value.interval.is_some())));
-        assert!(load::figure(&results).unwrap().panels.iter().all(|panel| panel.x.range.0 == 0.0));
+        assert!(metric::load(&results).unwrap().panels.iter().all(|panel| panel.x.range.0 == 0.0));
     }
 
     #[test]
     fn a_missing_bar_is_missing() {
         let sample = SampleFolder { missing: Some("cross_zone_connection_ratio"), ..SampleFolder::no_axis() };
-        let figure = cross_zone::figure(&sample.results()).unwrap();
+        let figure = metric::cross_zone(&sample.results()).unwrap();
         let PanelMark::Bars(bars) = &figure.panels[0].marks[0] else { panic!("bars") };
         assert_eq!(bars[1].value, None);
         assert!(figure.notes[0].contains("of stay"), "{:?}", figure.notes);
@@ -98,7 +94,7 @@ mod tests {
     fn axes_of_words_make_panels() {
         let values = ["NONE", "CLIENT_IP"].map(str::to_owned).to_vec();
         let sample = SampleFolder { values, axis: "session_affinity".to_owned(), ..SampleFolder::default() };
-        let figure = cross_zone::figure(&sample.results()).unwrap();
+        let figure = metric::cross_zone(&sample.results()).unwrap();
         let titles: Vec<_> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["session affinity NONE", "session affinity CLIENT_IP"]);
     }

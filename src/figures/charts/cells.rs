@@ -1,6 +1,8 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
 use super::axis;
+use crate::answers::gather::distinct;
+use crate::figures::wording::values_text;
 use crate::results::{ResultCell, Results};
 
 /// One value of every axis but the one that runs along the panel.
@@ -29,16 +31,13 @@ impl Facet {
 
 /// The facets of all cells, where `along` is the axis that runs along the panels.
 pub(super) fn facets(results: &Results, along: Option<usize>) -> Vec<Facet> {
-    let mut found: Vec<Vec<String>> = Vec::new();
-    for cell in &results.cells {
+    let found = distinct(results.cells.iter().map(|cell| {
         let mut values = cell.values.clone();
         if let Some(along) = along {
             values[along].clear();
         }
-        if !found.contains(&values) {
-            found.push(values);
-        }
-    }
+        values
+    }));
     // What leaves an axis open that another one fixes is part of that one.
     let part = |of: &[String], whole: &[String]| {
         of != whole && of.iter().zip(whole).all(|(own, other)| own.is_empty() || own == other)
@@ -61,7 +60,6 @@ fn in_words(results: &Results, values: &[String]) -> String {
 /// A few cells that stand for all.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Selection<'a> {
-    /// The cells, by arm.
     pub(super) cells: Vec<&'a ResultCell>,
     /// What was left out and what the numbers in titles mean; empty if nothing needs saying.
     pub(super) notes: Vec<String>,
@@ -98,25 +96,16 @@ fn selection_notes(results: &Results, cells: &[&ResultCell], arms: usize) -> Vec
         notes.push(format!("After an arm’s name stands its {}.", axes.join(", ")));
     }
     if cells.len() < results.cells.len() {
-        notes.push(format!(
-            "Shown are {} of {} cells{}.",
-            cells.len(),
-            results.cells.len(),
-            if arms < results.arms.len() {
-                ", not every arm"
-            } else {
-                ", spread evenly over each arm’s sweep"
-            }
-        ));
+        let all_arms = arms == results.arms.len();
+        let which = if all_arms { "spread evenly over each arm’s sweep" } else { "not every arm" };
+        notes.push(format!("Shown are {} of {} cells, {which}.", cells.len(), results.cells.len()));
     }
     notes
 }
 
 /// The name of a cell: its arm and the values of its axes.
 pub(super) fn name(results: &Results, cell: &ResultCell) -> String {
-    let values: Vec<&str> =
-        cell.values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
-    format!("{} {}", results.arms[cell.arm], values.join(", ")).trim_end().to_owned()
+    format!("{} {}", results.arms[cell.arm], values_text(cell, ", ")).trim_end().to_owned()
 }
 
 /// At most `most` of `items`, evenly spread, the first and the last among them; the middle one alone if `most`

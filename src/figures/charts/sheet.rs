@@ -11,9 +11,7 @@ use crate::results::{ResultCell, Results};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
     pub(super) metric: &'static Metric,
-    /// The title of its panels.
     pub(super) title: &'a str,
-    /// How its values are shown.
     pub(super) axis: ValueAxis<'a>,
 }
 
@@ -49,11 +47,6 @@ impl Shown<'static> {
 }
 
 impl Sheet<'_> {
-    /// Whether rows are metrics and columns are facets.
-    pub(super) fn is_table(&self) -> bool {
-        self.metrics.len() > 1 && self.facets.len() > 1
-    }
-
     /// Gives the panels, metric by metric, their titles and makes a figure of them.
     pub(super) fn figure(&self, mut panels: Vec<Panel>, by: &str) -> Figure {
         let facets = self.facets.len();
@@ -67,7 +60,8 @@ impl Sheet<'_> {
             };
         }
         let square = (1..4).find(|columns| columns * columns >= panels.len()).unwrap_or(4);
-        let columns = if self.is_table() { facets } else { square };
+        // Rows are metrics and columns are facets, if there are several of both.
+        let columns = if self.metrics.len() > 1 && facets > 1 { facets } else { square };
         Figure::new(format!("{} by {by}", self.title), panels, columns)
     }
 
@@ -75,16 +69,11 @@ impl Sheet<'_> {
     pub(super) fn absences(&self) -> Option<String> {
         let Self { results, metrics, .. } = self;
         let lacking = |shown: &Shown<'_>| {
-            let has = |arm: usize| {
-                let of_arm = |cell: &&ResultCell| cell.arm == arm;
-                results
-                    .cells
-                    .iter()
-                    .filter(of_arm)
-                    .any(|cell| estimate(results, cell, shown.metric).is_some())
+            let lacks = |arm: usize| {
+                let mut cells = results.cells.iter().filter(|cell| cell.arm == arm).peekable();
+                cells.peek().is_some() && cells.all(|cell| estimate(results, cell, shown.metric).is_none())
             };
-            let is_shown = |arm: usize| results.cells.iter().any(|cell| cell.arm == arm);
-            let arms = results.arms.iter().enumerate().filter(|(arm, _)| is_shown(*arm) && !has(*arm));
+            let arms = results.arms.iter().enumerate().filter(|(arm, _)| lacks(*arm));
             let arms: Vec<&str> = arms.map(|(_, name)| name.as_str()).collect();
             (!arms.is_empty()).then(|| format!("“{}” of {}", shown.title, arms.join(", ")))
         };

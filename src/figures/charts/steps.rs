@@ -168,7 +168,7 @@ fn levels(series: &PointSeries, edges: &[f64], x: &PanelAxis) -> Option<(Vec<Opt
 mod tests {
     use super::*;
     use crate::experiment::PerCell;
-    use crate::figures::charts::cross_zone;
+    use crate::figures::charts::metric;
     use crate::results::policies::{Cliffs, Policies};
     use crate::results::sample::SampleFolder;
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn series(results: &Results) -> (Vec<PointSeries>, Vec<String>, Vec<String>) {
-        let figure = cross_zone::figure(results).unwrap();
+        let figure = metric::cross_zone(results).unwrap();
         let marks = &figure.panels[0].marks;
         let labels = marks.iter().filter_map(PanelMark::as_hairline).map(|line| line.label.clone()).collect();
         (marks.iter().filter_map(PanelMark::as_series).cloned().collect(), labels, figure.notes)

@@ -5,10 +5,9 @@ use super::caption;
 use super::cells::{self, Facet};
 use super::palette;
 use super::sheet::estimate;
-use crate::answers::front::front;
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
-use crate::figures::wording::capitalized;
+use crate::figures::wording::{capitalized, values_text};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::Metric;
 use crate::results::{ResultCell, Results};
@@ -21,7 +20,6 @@ const SHARE: &Metric = Metric::named("cross_zone_connection_ratio");
 const FAILURES: &Metric = Metric::named("failure_ratio");
 const TAIL: &Metric = Metric::named("request_p99_ms");
 
-/// A cell with its place in the figure.
 struct Place<'a> {
     cell: &'a ResultCell,
     x: PlotValue,
@@ -37,13 +35,15 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     };
     let cost = if any(COST, f64::is_finite) { COST } else { SHARE };
     let harm = if any(FAILURES, |ratio| ratio > 0.0) { FAILURES } else { TAIL };
-    let place = |cell| Some((cell, estimate(results, cell, harm)?, estimate(results, cell, cost)?));
-    let found = results.cells.iter().filter_map(place).collect();
-    let judged = front(found, |(_, x, y)| (x.value, y.value)).into_iter();
-    let places: Vec<Place<'_>> = judged.map(|((cell, x, y), best)| Place { cell, x, y, best }).collect();
+    let place = |cell| {
+        let (x, y) = (estimate(results, cell, harm)?, estimate(results, cell, cost)?);
+        Some(Place { cell, x, y, best: false })
+    };
+    let mut places: Vec<Place<'_>> = results.cells.iter().filter_map(place).collect();
     if places.is_empty() {
         return None;
     }
+    mark_front(&mut places);
     let mut marks = vec![front_line(&places)];
     marks.extend(series(results, &places));
     let panel = Panel {
@@ -57,8 +57,23 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let mut figure = Figure::new(title, vec![panel], 1);
     figure.subtitle = caption::means(results, "whiskers");
     figure.legend = legend(results);
-    figure.notes = notes(results);
+    let axes: Vec<String> = results.axes.iter().map(|axis| axis::words(axis)).collect();
+    let labels = match axes.is_empty() {
+        true => String::new(),
+        false => format!(" Numbers at points, where there is room: {}.", axes.join(", ")),
+    };
+    figure.notes = vec![format!("Down and to the left is better.{labels}")];
     Some(figure)
+}
+
+/// Puts `places` in order from left to right, and marks those that no other is better than in both ways.
+fn mark_front(places: &mut [Place<'_>]) {
+    places.sort_by(|a, b| a.x.value.total_cmp(&b.x.value).then(a.y.value.total_cmp(&b.y.value)));
+    let mut least = f64::INFINITY;
+    for place in places {
+        place.best = place.y.value < least;
+        least = least.min(place.y.value);
+    }
 }
 
 fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> PlotValue) -> PanelAxis {
@@ -74,16 +89,6 @@ fn legend(results: &Results) -> Vec<Key> {
     results.arms.iter().zip(&styles).map(arm).chain([front]).collect()
 }
 
-fn notes(results: &Results) -> Vec<String> {
-    let axes: Vec<String> = results.axes.iter().map(|axis| axis::words(axis)).collect();
-    let labels = if axes.is_empty() {
-        String::new()
-    } else {
-        format!(" Numbers at points, where there is room: {}.", axes.join(", "))
-    };
-    vec![format!("Down and to the left is better.{labels}")]
-}
-
 /// The points of each arm. Those of one sweep are joined.
 fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
     let many = places.len() > MANY;
@@ -94,11 +99,13 @@ fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
         let of_arm: Vec<&Place<'_>> = places.iter().filter(|place| place.cell.arm == arm).collect();
         let sweeps = if many { vec![of_arm] } else { sweeps(of_arm, &facets, along) };
         marks.extend(sweeps.into_iter().filter(|sweep| !sweep.is_empty()).map(|sweep| {
-            let named = |place: &&Place<'_>| !many || place.best;
+            // Cells came out exactly alike: between two thresholds every ratio is the same policy.
+            let alike = sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value);
+            let point = |places: &[&Place<'_>]| Some(point(results, places, !many || places[0].best));
             PanelMark::Series(PointSeries {
                 name: results.arms[arm].clone(),
                 style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
-                points: alike(&sweep).map(|places| Some(point(results, places, named(&places[0])))).collect(),
+                points: alike.map(point).collect(),
                 join: if many { Join::None } else { Join::Straight },
                 spread: Spread::Whiskers,
             })
@@ -122,18 +129,9 @@ fn sweeps<'a>(places: Vec<&'a Place<'a>>, facets: &[Facet], along: Option<usize>
     sweeps
 }
 
-/// Parts a sweep into runs of cells that came out exactly alike: between two thresholds every ratio is the same policy.
-fn alike<'p, 'a>(sweep: &'p [&'a Place<'a>]) -> impl Iterator<Item = &'p [&'a Place<'a>]> {
-    sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value)
-}
-
 /// The point of cells that came out alike, with the range of their axis values.
 fn point(results: &Results, places: &[&Place<'_>], named: bool) -> DataPoint {
-    let values = |place: &Place<'_>| {
-        let filled = place.cell.values.iter().filter(|value| !value.is_empty());
-        filled.cloned().collect::<Vec<_>>().join(", ")
-    };
-    let (first, last) = (values(places[0]), values(places[places.len() - 1]));
+    let [first, last] = [places[0], places[places.len() - 1]].map(|place| values_text(place.cell, ", "));
     let label = match (named, first.is_empty(), first == last) {
         (false, _, _) => String::new(),
         (true, true, _) => results.arms[places[0].cell.arm].clone(),
@@ -229,5 +227,20 @@ mod tests {
             series.points.iter().flatten().filter(|point| !point.label.is_empty()).count()
         };
         assert_eq!(series[1..].iter().map(named).sum::<usize>(), series[0].points.len());
+    }
+
+    #[test]
+    fn what_is_no_better_in_any_way_is_behind_the_front() {
+        let results = SampleFolder::no_axis().results();
+        let mut places = [(2.0, 2.0), (1.0, 3.0), (3.0, 2.0), (2.0, 1.0), (1.0, 4.0)].map(|(x, y)| Place {
+            cell: &results.cells[0],
+            x: PlotValue::exact(x),
+            y: PlotValue::exact(y),
+            best: false,
+        });
+        mark_front(&mut places);
+        let judged = places.map(|place| (place.x.value, place.y.value, place.best));
+        assert_eq!(judged[..3], [(1.0, 3.0, true), (1.0, 4.0, false), (2.0, 1.0, true)]);
+        assert!(!judged[3].2 && !judged[4].2);
     }
 }

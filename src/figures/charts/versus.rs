@@ -1,6 +1,6 @@
 //! Metrics against the first numeric axis: one line per arm, a level for each arm that lacks the axis.
 
-use super::axis::{NumericAxis, is_cut, number, off_log};
+use super::axis::{NumericAxis, number};
 use super::caption;
 use super::cells::Facet;
 use super::palette;
@@ -8,7 +8,7 @@ use super::sheet::{Sheet, estimate};
 use super::steps::Steps;
 use crate::figures::mark::{DataPoint, Join, LevelLine, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::Style;
-use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
+use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis, Scale};
 use crate::metrics::Metric;
 use crate::results::{ResultCell, Results};
 
@@ -27,7 +27,9 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
         let forced = if sheet.log { shown.axis.log_around(&values) } else { None };
         limits.not_log |= sheet.log && forced.is_none();
         let y = forced.unwrap_or_else(|| shown.axis.around(&values));
-        limits.cut |= values.iter().any(|estimate| is_cut(&y, *estimate));
+        let is_cut =
+            |one: &PlotValue| one.value > 0.0 && one.interval.is_some_and(|(low, _)| low < y.range.0);
+        limits.cut |= y.scale == Scale::Log && values.iter().any(is_cut);
         for (mut marks, facet) in by_facet.into_iter().zip(facets) {
             limits.zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
             let marks = steps.insert(results, along, facet, &x, marks);
@@ -40,15 +42,11 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
         figure.share_y_axes();
     }
     figure.subtitle = caption::means(results, "bands");
-    figure.legend = legend(&results.arms, &styles);
+    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Line(*style) };
+    figure.legend = results.arms.iter().zip(&styles).map(key).collect();
     figure.notes = notes(results, along, limits);
     figure.notes.extend(steps.notes());
     figure
-}
-
-pub(super) fn legend(arms: &[String], styles: &[Style]) -> Vec<Key> {
-    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Line(*style) };
-    arms.iter().zip(styles).map(key).collect()
 }
 
 /// What a log axis has no place for.
@@ -146,25 +144,22 @@ fn estimates(mark: &PanelMark) -> Vec<PlotValue> {
 /// Makes gaps of the zeros on a log axis and gives their number.
 fn drop_zeros(y: &PanelAxis, mark: &mut PanelMark) -> usize {
     let PanelMark::Series(series) = mark else { return 0 };
-    let zeros = series
-        .points
-        .iter_mut()
-        .filter(|point| point.as_ref().is_some_and(|point| off_log(y, point.y.value)));
+    let is_off = |point: &DataPoint| y.scale == Scale::Log && point.y.value <= 0.0;
+    let zeros = series.points.iter_mut().filter(|point| point.as_ref().is_some_and(is_off));
     zeros.map(|point| *point = None).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Scale;
-    use crate::figures::charts::{cross_zone, failures, latency};
+    use crate::figures::charts::metric;
     use crate::figures::style::Color;
     use crate::results::sample::SampleFolder;
 
     #[test]
     fn one_line_per_arm_and_a_level_for_arms_without_the_axis() {
         let results = SampleFolder::default().results();
-        let figure = cross_zone::figure(&results).unwrap();
+        let figure = metric::cross_zone(&results).unwrap();
         assert_eq!(figure.title, "Connections that leave their zone, by spillover ratio");
         let [panel] = figure.panels.as_slice() else { panic!("one panel, not {}", figure.panels.len()) };
         assert_eq!((panel.x.label.as_str(), panel.x.range), ("Spillover ratio", (-0.04, 1.07)));
@@ -189,7 +184,7 @@ mod tests {
     #[test]
     fn one_replication_has_no_bands() {
         let figure =
-            cross_zone::figure(&SampleFolder { replications: 1, ..SampleFolder::default() }.results())
+            metric::cross_zone(&SampleFolder { replications: 1, ..SampleFolder::default() }.results())
                 .unwrap();
         let exact = |mark: &PanelMark| estimates(mark).iter().all(|estimate| estimate.interval.is_none());
         assert!(figure.panels[0].marks.iter().all(exact));
@@ -199,7 +194,7 @@ mod tests {
     #[test]
     fn missing_values_are_gaps_and_are_named() {
         let folder = SampleFolder { missing: Some("failure_ratio"), ..SampleFolder::default() };
-        let figure = failures::figure(&folder.results()).unwrap();
+        let figure = metric::failures(&folder.results()).unwrap();
         let names = |mark: &PanelMark| match mark {
             PanelMark::Level(level) => level.name.clone(),
             PanelMark::Series(series) => series.name.clone(),
@@ -218,7 +213,7 @@ mod tests {
         let mut results = SampleFolder::default().results();
         let zero = results.summary.get_mut(&(5, "connect_p99_ms".to_owned())).unwrap();
         (zero.mean, zero.ci_low, zero.ci_high) = (Some(0.0), Some(0.0), Some(0.0));
-        let figure = latency::figure(&results).unwrap();
+        let figure = metric::latency(&results).unwrap();
         let panel = figure.panels.iter().find(|panel| panel.title == "Connect, 99 % quantile").unwrap();
         assert_eq!(panel.y.scale, Scale::Log);
         let gaps = |mark: &PanelMark| match mark {
@@ -232,7 +227,7 @@ mod tests {
     #[test]
     fn further_axes_make_panels_and_a_remark_if_there_are_too_many() {
         let results = SampleFolder::five_hundred_cells().results();
-        let figure = cross_zone::figure(&results).unwrap();
+        let figure = metric::cross_zone(&results).unwrap();
         assert_eq!((figure.panels.len(), figure.columns), (12, 4));
         assert_eq!(figure.panels[0].title, "rate 25");
         assert_eq!(figure.panels[11].title, "rate 1000");
@@ -243,7 +238,7 @@ mod tests {
                 .all(|panel| panel.marks.len() == 3 && panel.y == figure.panels[0].y || !panel.y.shown)
         );
         assert!(figure.notes.iter().any(|note| note.contains("12 of 40")), "{:?}", figure.notes);
-        let latency = latency::figure(&results).unwrap();
+        let latency = metric::latency(&results).unwrap();
         assert_eq!((latency.panels.len(), latency.columns), (8, 4), "a row per metric");
         assert_eq!(latency.panels[0].y.label, "Request, 99 % (ms)");
         assert_eq!(latency.panels[4].y.label, "Connect, 99 % (ms)");

@@ -35,7 +35,6 @@ fn rounded(values: impl Iterator<Item = u8>) -> u8 {
     ((mean + STEP / 2) / STEP * STEP) as u8
 }
 
-/// Encodes RGB pixels.
 pub(super) fn png(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
     const MEMORY: &str = "writing to memory can't fail, and the pixels are as many as the header says";
     let mut bytes = Vec::new();

@@ -1,10 +1,9 @@
 //! Marks that run across a panel: shaded spans, hairlines, levels.
 
-use super::canvas::Canvas;
+use super::canvas::{Align, Canvas, Rect, Stroke};
 use super::lettering::ASIDE;
 use super::projection::Plane;
 use super::series::{self, BAND_OPACITY};
-use super::shapes::{Align, Rect, Stroke};
 use crate::figures::mark::{Hairline, LevelLine, PanelMark, ShadedSpan};
 use crate::figures::style::{Color, Dash};
 
@@ -17,8 +16,7 @@ const STRIPE: f64 = 8.0;
 /// Bands thinner than this on paper are not drawn: the line covers them.
 const THIN: f64 = 2.0;
 
-/// Shades the spans.
-pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
+pub(super) fn paint_spans(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
     for span in marks.iter().filter_map(PanelMark::as_span) {
         let left = plane.x.at(span.from);
         // A fault of a moment is still seen.
@@ -47,7 +45,7 @@ pub(super) fn paint_spans(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelM
 }
 
 /// Shades every other stripe of `rect`: what is covered by another shade is still seen.
-fn stripe(canvas: &Canvas<'_>, rect: Rect, color: Color) {
+fn stripe(canvas: &dyn Canvas, rect: Rect, color: Color) {
     let mut top = rect.top;
     while top < rect.bottom {
         let bottom = (top + STRIPE).min(rect.bottom);
@@ -58,10 +56,10 @@ fn stripe(canvas: &Canvas<'_>, rect: Rect, color: Color) {
 
 /// Writes the names of the spans at the top, each up to where the next begins. Those that begin together stand beside each
 /// other.
-pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
-    let spans: Vec<&ShadedSpan> = marks.iter().filter_map(PanelMark::as_span).collect();
+pub(super) fn paint_span_names(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
     let plot = plane.plot;
-    let mut spans: Vec<&ShadedSpan> = spans.into_iter().filter(|span| !span.label.is_empty()).collect();
+    let mut spans: Vec<&ShadedSpan> =
+        marks.iter().filter_map(PanelMark::as_span).filter(|span| !span.label.is_empty()).collect();
     spans.sort_by(|a, b| a.from.total_cmp(&b.from));
     let mut free = f64::NEG_INFINITY;
     for (index, span) in spans.iter().enumerate() {
@@ -70,19 +68,20 @@ pub(super) fn paint_span_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[P
         let later = spans[index + 1..].iter().map(|next| plane.x.at(next.from));
         let room = later.filter(|next| *next > begin).fold(plot.right, f64::min) - left - 6.0;
         let name = ASIDE.fitted(&span.label, room);
+        if name.is_empty() {
+            continue;
+        }
         // The grid would cross the name out.
         let right = (left + ASIDE.width(&name)).min(plane.x.at(span.to) - 1.0);
-        if !name.is_empty() && right > left {
+        if right > left {
             canvas.rect(Rect { left, right, top: plot.top + 4.0, bottom: plot.top + 30.0 }, span.color, 1.0);
         }
-        if !name.is_empty() {
-            canvas.text(&name, (left, plot.top + 17.0), ASIDE, Align::Left);
-            free = left + ASIDE.width(&name) + 10.0;
-        }
+        canvas.text(&name, (left, plot.top + 17.0), ASIDE, Align::Left);
+        free = left + ASIDE.width(&name) + 10.0;
     }
 }
 
-pub(super) fn paint_hairline(canvas: &Canvas<'_>, plane: Plane<'_>, hairline: &Hairline) {
+pub(super) fn paint_hairline(canvas: &dyn Canvas, plane: Plane<'_>, hairline: &Hairline) {
     let plot = plane.plot;
     let ends = if hairline.upright {
         let at = plane.x.at(hairline.at);
@@ -97,7 +96,7 @@ pub(super) fn paint_hairline(canvas: &Canvas<'_>, plane: Plane<'_>, hairline: &H
 }
 
 /// Writes the names of upright hairlines above the panel, each where the one before leaves room.
-pub(super) fn paint_hairline_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
+pub(super) fn paint_hairline_names(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
     let mut free = f64::NEG_INFINITY;
     for hairline in marks.iter().filter_map(PanelMark::as_hairline).filter(|hairline| hairline.upright) {
         let (at, width) = (plane.x.at(hairline.at), ASIDE.width(&hairline.label));
@@ -108,7 +107,7 @@ pub(super) fn paint_hairline_names(canvas: &Canvas<'_>, plane: Plane<'_>, marks:
     }
 }
 
-pub(super) fn paint_level(canvas: &Canvas<'_>, plane: Plane<'_>, level: &LevelLine) {
+pub(super) fn paint_level(canvas: &dyn Canvas, plane: Plane<'_>, level: &LevelLine) {
     let plot = plane.plot;
     if let Some((low, high)) = level.value.interval {
         let band = Rect { top: plane.y.at(high), bottom: plane.y.at(low), ..plot };

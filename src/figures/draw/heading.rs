@@ -1,14 +1,13 @@
 //! Title, subtitle, legend and remarks: everything around the panels.
 
-use super::canvas::Canvas;
+use super::canvas::{Align, Canvas, Rect, Spot, Stroke};
 use super::layout::{Layout, SAMPLE};
 use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use super::series;
-use super::shapes::{Align, Rect, Spot, Stroke};
 use crate::figures::style::Style;
 use crate::figures::{Figure, KeySample};
 
-pub(super) fn paint(canvas: &Canvas<'_>, figure: &Figure, layout: &Layout) {
+pub(super) fn paint(canvas: &dyn Canvas, figure: &Figure, layout: &Layout) {
     canvas.text(&layout.title.text, layout.title.spot, TITLE, Align::Left);
     canvas.text(&layout.subtitle.text, layout.subtitle.spot, SUBTITLE, Align::Left);
     for (key, line) in figure.legend.iter().zip(&layout.legend) {
@@ -20,7 +19,7 @@ pub(super) fn paint(canvas: &Canvas<'_>, figure: &Figure, layout: &Layout) {
     }
 }
 
-fn sample(canvas: &Canvas<'_>, sample: &KeySample, (x, y): Spot) {
+fn sample(canvas: &dyn Canvas, sample: &KeySample, (x, y): Spot) {
     let middle = (x + (SAMPLE - 12.0) / 2.0, y);
     let marker = |style: &Style| {
         if let Some(marker) = style.marker {
@@ -34,10 +33,6 @@ fn sample(canvas: &Canvas<'_>, sample: &KeySample, (x, y): Spot) {
             marker(style);
         }
         KeySample::Marker(style) => marker(style),
-        KeySample::Swatch(color) => {
-            let ((x, y), (dx, dy)) = (middle, (17.0, 11.0));
-            let rect = Rect { left: x - dx, top: y - dy, right: x + dx, bottom: y + dy };
-            canvas.rect(rect, *color, 1.0);
-        }
+        KeySample::Swatch(color) => canvas.rect(Rect::around(middle, 17.0, 11.0), *color, 1.0),
     }
 }

@@ -3,17 +3,18 @@
 //! A label is put at the first of some places around its point where it covers neither a marker, a line nor
 //! another label; if there is none, it is left out: a missing label is better than an unreadable one.
 
-use super::canvas::Canvas;
-use super::lettering::ASIDE;
+use super::canvas::{Align, Canvas, Rect, Spot};
+use super::lettering::{ASIDE, Lettering};
 use super::projection::Plane;
 use super::series;
-use super::shapes::{Align, Rect, Spot};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries};
 use crate::figures::style::Color;
 
 /// Half the height that a label keeps free.
 const HALF_HEIGHT: f64 = 12.0;
 const WIDEST: f64 = 260.0;
+/// Half the width that a line keeps free.
+const THIN: f64 = 3.0;
 
 /// A label that has found its place.
 struct Placed {
@@ -22,18 +23,18 @@ struct Placed {
     color: Color,
 }
 
-pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, marks: &[PanelMark]) {
+pub(super) fn paint(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
     for Placed { place, text, color } in placed(plane, marks) {
-        canvas.text(&text, place.center(), ASIDE.of_color(color), Align::Center);
+        canvas.text(&text, place.center(), Lettering { color, ..ASIDE }, Align::Center);
     }
 }
 
 fn placed(plane: Plane<'_>, marks: &[PanelMark]) -> Vec<Placed> {
     let series: Vec<&PointSeries> = marks.iter().filter_map(PanelMark::as_series).collect();
-    let mut labels = Vec::new();
     if series.iter().flat_map(|series| series.points.iter().flatten()).all(|point| point.label.is_empty()) {
-        return labels;
+        return Vec::new();
     }
+    let mut labels = Vec::new();
     let mut taken: Vec<Rect> = series.iter().flat_map(|series| obstacles(plane, series)).collect();
     for series in series {
         let gap = series::reach(series.style) + 9.0;
@@ -58,23 +59,14 @@ fn obstacles(plane: Plane<'_>, series: &PointSeries) -> Vec<Rect> {
     let points: Vec<&DataPoint> = series.points.iter().flatten().collect();
     let mut rects: Vec<Rect> = Vec::new();
     for point in &points {
-        let (x, y) = plane.spot(point.x.value, point.y.value);
-        rects.push(Rect { left: x - reach, top: y - reach, right: x + reach, bottom: y + reach });
+        let spot = plane.spot(point.x.value, point.y.value);
+        let line = Rect::around(spot, THIN, THIN);
+        rects.push(Rect::around(spot, reach, reach));
         if let Some((low, high)) = point.x.interval {
-            rects.push(Rect {
-                left: plane.x.at(low),
-                top: y - 3.0,
-                right: plane.x.at(high),
-                bottom: y + 3.0,
-            });
+            rects.push(Rect { left: plane.x.at(low), right: plane.x.at(high), ..line });
         }
         if let Some((low, high)) = point.y.interval {
-            rects.push(Rect {
-                left: x - 3.0,
-                top: plane.y.at(high),
-                right: x + 3.0,
-                bottom: plane.y.at(low),
-            });
+            rects.push(Rect { top: plane.y.at(high), bottom: plane.y.at(low), ..line });
         }
     }
     if series.join != Join::None {
@@ -90,7 +82,7 @@ fn pieces(from: Spot, to: Spot) -> impl Iterator<Item = Rect> {
     (0..count).map(move |step| {
         let share = f64::from(step) / f64::from(count);
         let (x, y) = (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share);
-        Rect { left: x - 3.0, top: y - 3.0, right: x + 3.0, bottom: y + 3.0 }
+        Rect::around((x, y), THIN, THIN)
     })
 }
 
@@ -108,12 +100,7 @@ fn places((x, y): Spot, width: f64, gap: f64) -> [Rect; 8] {
         (-aside, 0.0),
         (-near_x, near_y),
     ];
-    offsets.map(|(dx, dy)| Rect {
-        left: x + dx - width / 2.0,
-        top: y + dy - HALF_HEIGHT,
-        right: x + dx + width / 2.0,
-        bottom: y + dy + HALF_HEIGHT,
-    })
+    offsets.map(|(dx, dy)| Rect::around((x + dx, y + dy), width / 2.0, HALF_HEIGHT))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Where on the paper everything goes.
 
+use super::canvas::{Rect, Spot};
 use super::guides::HAIRLINE_NAMES;
 use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
 use super::projection::Projection;
-use super::shapes::{Rect, Spot};
 use crate::figures::mark::PanelMark;
 use crate::figures::{Figure, Panel, PanelAxis, Scale};
 

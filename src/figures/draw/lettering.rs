@@ -46,14 +46,6 @@ pub(super) fn register() {
 }
 
 impl Lettering {
-    pub(super) fn of_size(self, size: f64) -> Self {
-        Self { size, ..self }
-    }
-
-    pub(super) fn of_color(self, color: Color) -> Self {
-        Self { color, ..self }
-    }
-
     /// The font at drawing size.
     pub(super) fn font(self) -> FontDesc<'static> {
         let style = if self.bold { FontStyle::Bold } else { FontStyle::Normal };

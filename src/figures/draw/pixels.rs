@@ -8,9 +8,9 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Polygon, Text};
 use plotters::style::{Color as _, FontTransform, RGBColor};
 
+use super::canvas::{Align, Canvas, Spot, Stroke, around, pattern};
 use super::encode::OVERSAMPLING;
 use super::lettering::Lettering;
-use super::shapes::{Align, Spot, Stroke, around, pattern};
 use crate::figures::style::Color;
 
 const SCALE: f64 = OVERSAMPLING as f64;
@@ -20,7 +20,6 @@ pub(super) fn blank(width: u32, height: u32) -> Vec<u8> {
     vec![255; (width * height * OVERSAMPLING * OVERSAMPLING * 3) as usize]
 }
 
-/// Paper of pixels.
 pub(super) struct Pixels<'a> {
     area: DrawingArea<BitMapBackend<'a>, Shift>,
 }
@@ -29,21 +28,6 @@ impl<'a> Pixels<'a> {
     pub(super) fn new(pixels: &'a mut [u8], width: u32, height: u32) -> Self {
         let size = (width * OVERSAMPLING, height * OVERSAMPLING);
         Self { area: BitMapBackend::with_buffer(pixels, size).into_drawing_area() }
-    }
-
-    /// Fills the polygon with `opacity` from 0 to 1.
-    pub(super) fn polygon(&self, corners: impl IntoIterator<Item = Spot>, color: Color, opacity: f64) {
-        let corners: Vec<_> = corners.into_iter().map(device).collect();
-        let polygon = Polygon::new(corners, rgb(color).mix(opacity));
-        self.area.draw(&polygon).expect("drawing into memory can't fail");
-    }
-
-    /// Draws a line through all spots.
-    pub(super) fn line(&self, spots: &[Spot], stroke: Stroke) {
-        match pattern(stroke.dash) {
-            [] => self.solid(spots, stroke),
-            pattern => dashes(spots, pattern, stroke.width).iter().for_each(|dash| self.solid(dash, stroke)),
-        }
     }
 
     fn solid(&self, spots: &[Spot], stroke: Stroke) {
@@ -57,27 +41,12 @@ impl<'a> Pixels<'a> {
             }
             let (nx, ny) = (-dy / length * half, dx / length * half);
             let [(ax, ay), (bx, by)] = [ends[0], ends[1]];
-            self.polygon(
-                [(ax + nx, ay + ny), (bx + nx, by + ny), (bx - nx, by - ny), (ax - nx, ay - ny)],
-                stroke.color,
-                1.0,
-            );
+            let corners = [(ax + nx, ay + ny), (bx + nx, by + ny), (bx - nx, by - ny), (ax - nx, ay - ny)];
+            self.polygon(&corners, stroke.color, 1.0);
         }
         for corner in spots.windows(3).filter(|corner| bends(corner)) {
-            self.polygon(around(corner[1], half, 8, 0.0), stroke.color, 1.0);
+            self.polygon(&around(corner[1], half, 8, 0.0), stroke.color, 1.0);
         }
-    }
-
-    /// Writes `text` on the base line through `spot`.
-    pub(super) fn text(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
-        let left = x - shift(align, lettering.width(text));
-        self.put(text, (left, base), lettering, FontTransform::None);
-    }
-
-    /// Writes `text` upwards, its middle at `spot`.
-    pub(super) fn text_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
-        let start = y + lettering.width(text) / 2.0;
-        self.put(text, (base, start), lettering, FontTransform::Rotate270);
     }
 
     /// Writes `text` from `start` on its base line.
@@ -92,11 +61,32 @@ impl<'a> Pixels<'a> {
     }
 }
 
-fn shift(align: Align, width: f64) -> f64 {
-    match align {
-        Align::Left => 0.0,
-        Align::Center => width / 2.0,
-        Align::Right => width,
+impl Canvas for Pixels<'_> {
+    fn polygon(&self, corners: &[Spot], color: Color, opacity: f64) {
+        let corners: Vec<_> = corners.iter().copied().map(device).collect();
+        let polygon = Polygon::new(corners, rgb(color).mix(opacity));
+        self.area.draw(&polygon).expect("drawing into memory can't fail");
+    }
+
+    fn line(&self, spots: &[Spot], stroke: Stroke) {
+        match pattern(stroke.dash) {
+            [] => self.solid(spots, stroke),
+            pattern => dashes(spots, pattern, stroke.width).iter().for_each(|dash| self.solid(dash, stroke)),
+        }
+    }
+
+    fn write(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
+        let shift = match align {
+            Align::Left => 0.0,
+            Align::Center => lettering.width(text) / 2.0,
+            Align::Right => lettering.width(text),
+        };
+        self.put(text, (x - shift, base), lettering, FontTransform::None);
+    }
+
+    fn write_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
+        let start = y + lettering.width(text) / 2.0;
+        self.put(text, (base, start), lettering, FontTransform::Rotate270);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values to positions along an axis, and the ticks that help to read them back.
 
-use super::shapes::{Rect, Spot};
+use super::canvas::{Rect, Spot};
 use crate::figures::{PanelAxis, Scale};
 
 /// Below this ratio of its ends, a log axis has ticks in equal steps.

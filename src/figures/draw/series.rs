@@ -1,8 +1,7 @@
 //! Points with bands, lines, whiskers and markers.
 
-use super::canvas::Canvas;
+use super::canvas::{Canvas, Spot, Stroke, around};
 use super::projection::Plane;
-use super::shapes::{Spot, Stroke, around};
 use crate::figures::mark::{DataPoint, Join, PointSeries, Spread};
 use crate::figures::style::{Color, Marker, Style};
 
@@ -13,7 +12,7 @@ const CAP: f64 = 5.0;
 /// Series with thinner lines than this are crowds.
 const CROWD: f64 = 2.0;
 
-pub(super) fn paint(canvas: &Canvas<'_>, plane: Plane<'_>, series: &PointSeries) {
+pub(super) fn paint(canvas: &dyn Canvas, plane: Plane<'_>, series: &PointSeries) {
     let style = series.style;
     for run in runs(&series.points) {
         match series.spread {
@@ -58,17 +57,17 @@ pub(super) fn path(plane: Plane<'_>, run: &[&DataPoint], join: Join) -> Vec<Spot
 }
 
 /// Shades between the ends of the vertical intervals; a point without one narrows the band to the line.
-fn band(canvas: &Canvas<'_>, plane: Plane<'_>, run: &[&DataPoint], color: Color) {
+fn band(canvas: &dyn Canvas, plane: Plane<'_>, run: &[&DataPoint], color: Color) {
     if run.iter().all(|point| point.y.interval.is_none()) {
         return;
     }
     let ends = |point: &&DataPoint| point.y.interval.unwrap_or((point.y.value, point.y.value));
     let upper = run.iter().map(|point| plane.spot(point.x.value, ends(point).1));
     let lower = run.iter().rev().map(|point| plane.spot(point.x.value, ends(point).0));
-    canvas.polygon(upper.chain(lower), color, BAND_OPACITY);
+    canvas.polygon(&upper.chain(lower).collect::<Vec<_>>(), color, BAND_OPACITY);
 }
 
-fn whiskers(canvas: &Canvas<'_>, plane: Plane<'_>, point: &DataPoint, style: Style) {
+fn whiskers(canvas: &dyn Canvas, plane: Plane<'_>, point: &DataPoint, style: Style) {
     // Small markers stand in crowds, where whiskers must not cover everything.
     let crowd = style.width < CROWD;
     let color = if crowd { style.color.mixed(Color::WHITE, 0.5) } else { style.color };
@@ -76,18 +75,18 @@ fn whiskers(canvas: &Canvas<'_>, plane: Plane<'_>, point: &DataPoint, style: Sty
     let cap = if crowd { 0.0 } else { CAP };
     let (x, y) = plane.spot(point.x.value, point.y.value);
     if let Some((low, high)) = point.x.interval {
-        let (low, high) = (plane.x.at(low), plane.x.at(high));
-        canvas.line(&[(low, y), (high, y)], stroke);
-        for end in [low, high] {
-            canvas.line(&[(end, y - cap), (end, y + cap)], stroke);
-        }
+        whisker(canvas, [low, high].map(|end| (plane.x.at(end), y)), (0.0, cap), stroke);
     }
     if let Some((low, high)) = point.y.interval {
-        let (low, high) = (plane.y.at(low), plane.y.at(high));
-        canvas.line(&[(x, low), (x, high)], stroke);
-        for end in [low, high] {
-            canvas.line(&[(x - cap, end), (x + cap, end)], stroke);
-        }
+        whisker(canvas, [low, high].map(|end| (x, plane.y.at(end))), (cap, 0.0), stroke);
+    }
+}
+
+/// Draws a line between `ends`, and at each of them a bar that reaches so far both ways.
+pub(super) fn whisker(canvas: &dyn Canvas, ends: [Spot; 2], (dx, dy): (f64, f64), stroke: Stroke) {
+    canvas.line(&ends, stroke);
+    for (x, y) in ends {
+        canvas.line(&[(x - dx, y - dy), (x + dx, y + dy)], stroke);
     }
 }
 
@@ -97,26 +96,25 @@ pub(super) fn reach(style: Style) -> f64 {
 }
 
 /// Draws a marker with a white edge, so that markers in a crowd stay apart.
-pub(super) fn marker(canvas: &Canvas<'_>, shape: Marker, spot: Spot, style: Style) {
+pub(super) fn marker(canvas: &dyn Canvas, shape: Marker, spot: Spot, style: Style) {
     let radius = reach(style);
     if shape == Marker::Ring {
-        let circle: Vec<Spot> = around(spot, radius * 1.7, 40, 0.0).collect();
-        let closed: Vec<Spot> = circle.iter().chain(circle.first()).copied().collect();
-        canvas.line(&closed, Stroke::solid(style.color, style.width));
-        return;
+        let mut circle = around(spot, radius * 1.7, 40, 0.0);
+        circle.push(circle[0]);
+        return canvas.line(&circle, Stroke::solid(style.color, style.width));
     }
     if shape == Marker::Circle {
         canvas.disc(spot, radius * 1.25, Color::WHITE);
         canvas.disc(spot, radius, style.color);
         return;
     }
-    canvas.polygon(outline(shape, spot, radius * 1.25), Color::WHITE, 1.0);
-    canvas.polygon(outline(shape, spot, radius), style.color, 1.0);
+    canvas.polygon(&outline(shape, spot, radius * 1.25), Color::WHITE, 1.0);
+    canvas.polygon(&outline(shape, spot, radius), style.color, 1.0);
 }
 
 /// The corners of a marker. The factors make all shapes about equally large.
 fn outline(shape: Marker, spot: Spot, radius: f64) -> Vec<Spot> {
-    let regular = |corners, turn, factor: f64| around(spot, radius * factor, corners, turn).collect();
+    let regular = |corners, turn, factor: f64| around(spot, radius * factor, corners, turn);
     match shape {
         Marker::Circle | Marker::Ring => regular(32, 0.0, 1.0),
         Marker::Square => regular(4, 0.125, 1.25),

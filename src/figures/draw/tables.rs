@@ -1,10 +1,10 @@
 //! Marks at the places of category axes: bars and heat maps.
 
-use super::canvas::Canvas;
+use super::canvas::{Align, Canvas, Rect, Stroke};
 use super::layout;
-use super::lettering::{ASIDE, LABEL, TICK};
+use super::lettering::{ASIDE, LABEL, Lettering, TICK};
 use super::projection::Plane;
-use super::shapes::{Align, Rect, Stroke};
+use super::series::whisker;
 use crate::figures::mark::{Bar, HeatCell};
 use crate::figures::style::Color;
 
@@ -21,9 +21,9 @@ const DARK: f64 = 0.5;
 /// Numbers smaller than this are not written.
 const SMALLEST_NUMBER: f64 = 11.0;
 
-pub(super) fn paint_bars(canvas: &Canvas<'_>, plane: Plane<'_>, bars: &[Bar]) {
+pub(super) fn paint_bars(canvas: &dyn Canvas, plane: Plane<'_>, bars: &[Bar]) {
     let thickness = (layout::slot(plane.y.axis, plane.plot.height()) * FILL).min(THICKEST_BAR);
-    let lettering = TICK.of_size(TICK.size.min(thickness));
+    let lettering = Lettering { size: TICK.size.min(thickness), ..TICK };
     for bar in bars {
         let middle = plane.y.at(bar.place);
         let Some(value) = bar.value else {
@@ -35,19 +35,16 @@ pub(super) fn paint_bars(canvas: &Canvas<'_>, plane: Plane<'_>, bars: &[Bar]) {
         canvas.rect(Rect { left: plane.plot.left, top, right: end, bottom }, bar.color, 1.0);
         let mut right = end;
         if let Some((low, high)) = value.interval {
-            let (low, high) = (plane.x.at(low), plane.x.at(high));
             let stroke = Stroke::solid(Color::INK, THICKEST_WHISKER.min(thickness / 4.0));
-            let cap = thickness / 5.0;
-            canvas.line(&[(low, middle), (high, middle)], stroke);
-            canvas.line(&[(low, middle - cap), (low, middle + cap)], stroke);
-            canvas.line(&[(high, middle - cap), (high, middle + cap)], stroke);
-            right = right.max(high);
+            let ends = [low, high].map(|end| (plane.x.at(end), middle));
+            whisker(canvas, ends, (0.0, thickness / 5.0), stroke);
+            right = right.max(plane.x.at(high));
         }
         canvas.text(&plane.x.axis.unit.text(value.value), (right + 12.0, middle), lettering, Align::Left);
     }
 }
 
-pub(super) fn paint_heat(canvas: &Canvas<'_>, plane: Plane<'_>, cells: &[HeatCell]) {
+pub(super) fn paint_heat(canvas: &dyn Canvas, plane: Plane<'_>, cells: &[HeatCell]) {
     let width = layout::slot(plane.x.axis, plane.plot.width());
     let height = layout::slot(plane.y.axis, plane.plot.height());
     let widest = cells.iter().map(|cell| LABEL.width(&cell.text)).fold(1.0, f64::max);
@@ -64,7 +61,7 @@ pub(super) fn paint_heat(canvas: &Canvas<'_>, plane: Plane<'_>, cells: &[HeatCel
         canvas.rect(rect, Color(244, 247, 251).mixed(DARKEST, shade), 1.0);
         if size >= SMALLEST_NUMBER {
             let color = if shade > DARK { Color::WHITE } else { Color::INK };
-            canvas.text(&cell.text, (x, y), LABEL.of_size(size).of_color(color), Align::Center);
+            canvas.text(&cell.text, (x, y), Lettering { size, color, ..LABEL }, Align::Center);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::fmt::Write;
 
+use super::canvas::{Align, Canvas, Rect, Spot, Stroke, pattern};
 use super::lettering::Lettering;
-use super::shapes::{Align, Rect, Spot, Stroke, pattern};
 use crate::figures::markup::escaped;
 use crate::figures::style::Color;
 
@@ -18,25 +18,25 @@ pub(super) struct Drawing {
     elements: RefCell<String>,
 }
 
-impl Drawing {
-    pub(super) fn polygon(&self, corners: impl IntoIterator<Item = Spot>, color: Color, opacity: f64) {
-        let corners: Vec<Tenths> = corners.into_iter().map(tenths).collect();
+impl Canvas for Drawing {
+    fn polygon(&self, corners: &[Spot], color: Color, opacity: f64) {
+        let corners: Vec<Tenths> = corners.iter().copied().map(tenths).collect();
         self.add(&format!("<polygon points=\"{}\"{}/>", points(&corners), fill(color, opacity)));
     }
 
-    pub(super) fn rect(&self, rect: Rect, color: Color, opacity: f64) {
+    fn rect(&self, rect: Rect, color: Color, opacity: f64) {
         let (left, top) = (rect.left.min(rect.right), rect.top.min(rect.bottom));
         let [x, y, width, height] = [left, top, rect.width().abs(), rect.height().abs()].map(number);
         let fill = fill(color, opacity);
         self.add(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{fill}/>"));
     }
 
-    pub(super) fn disc(&self, (x, y): Spot, radius: f64, color: Color) {
+    fn disc(&self, (x, y): Spot, radius: f64, color: Color) {
         let [x, y, radius] = [x, y, radius].map(number);
         self.add(&format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{}/>", fill(color, 1.0)));
     }
 
-    pub(super) fn line(&self, spots: &[Spot], stroke: Stroke) {
+    fn line(&self, spots: &[Spot], stroke: Stroke) {
         let spots = straightened(spots);
         if spots.len() < 2 {
             return;
@@ -56,23 +56,23 @@ impl Drawing {
         ));
     }
 
-    /// Writes `text` on the base line through `spot`.
-    pub(super) fn text(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
+    fn write(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
         let anchor = match align {
             Align::Left => "",
             Align::Center => " text-anchor=\"middle\"",
             Align::Right => " text-anchor=\"end\"",
         };
-        self.write(text, &format!("x=\"{}\" y=\"{}\"{anchor}", number(x), number(base)), lettering);
+        self.put(text, &format!("x=\"{}\" y=\"{}\"{anchor}", number(x), number(base)), lettering);
     }
 
-    /// Writes `text` upwards, its middle at `spot`.
-    pub(super) fn text_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
+    fn write_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
         let place = format!("translate({} {}) rotate(-90)", number(base), number(y));
-        self.write(text, &format!("transform=\"{place}\" text-anchor=\"middle\""), lettering);
+        self.put(text, &format!("transform=\"{place}\" text-anchor=\"middle\""), lettering);
     }
+}
 
-    fn write(&self, text: &str, place: &str, lettering: Lettering) {
+impl Drawing {
+    fn put(&self, text: &str, place: &str, lettering: Lettering) {
         if text.is_empty() {
             return;
         }

@@ -1,11 +1,11 @@
 //! The answer of a page: what is best, and what each arm changes against the baseline.
 
 use super::Subject;
-use super::tables::{interval, note, verdict};
+use super::tables::{note, verdict};
 use crate::answers::compare::{Comparison, MetricRows};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, signed};
+use crate::figures::wording::{capitalized, cells_text, interval, signed};
 use crate::metrics::unit::Unit;
 
 /// The most policies of an arm, and the most lines of all.
@@ -14,16 +14,13 @@ const MOST: (usize, usize) = (4, 16);
 const MOST_NAMES: usize = 3;
 
 pub(super) fn html(subject: &Subject) -> String {
+    let none =
+        |reason: &str| format!("<div class=\"answer\">\n<p>No verdict: {}.</p>\n</div>\n", escaped(reason));
     let comparison = match &subject.comparison {
         Ok(comparison) => comparison,
-        Err(reason) => {
-            return format!("<div class=\"answer\">\n<p>No verdict: {}.</p>\n</div>\n", escaped(reason));
-        }
+        Err(reason) => return none(reason),
     };
-    let Some(block) = block(comparison) else {
-        return "<div class=\"answer\">\n<p>No verdict: there are no cells to compare.</p>\n</div>\n"
-            .to_owned();
-    };
+    let Some(block) = block(comparison) else { return none("there are no cells to compare") };
     let topics: Vec<&MetricRows> =
         comparison.metrics.iter().filter(|metric| !metric.metric.words.topic.is_empty()).collect();
     let best: Vec<String> =

@@ -1,25 +1,28 @@
-//! The tables of a page: every cell, and every comparison.
+//! The tables of a page: every cell, every comparison, and every threshold.
 
 use super::Subject;
 use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
+use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, count_text, p_text, signed};
+use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed};
 use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
-use crate::results::Results;
+use crate::results::{ResultCell, Results};
 
 /// The most rows of a table: more are for a program to read.
 const MOST_ROWS: usize = 60;
+/// The most passes that are in view before somebody asks for all.
+const PASSES_SHOWN: usize = 12;
 
 /// A table with a scroll bar of its own.
-pub(super) struct HtmlTable {
+struct HtmlTable {
     text: String,
 }
 
 impl HtmlTable {
-    pub(super) fn new(header: &[&str]) -> Self {
+    fn new(header: &[&str]) -> Self {
         // Long names may break after their words.
         let name = |name: &&str| format!("<th scope=\"col\">{}</th>", escaped(name).replace('_', "_<wbr>"));
         let header: String = header.iter().map(name).collect();
@@ -27,7 +30,7 @@ impl HtmlTable {
     }
 
     /// A row: its name, its numbers, and its words.
-    pub(super) fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
+    fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
         self.text += &format!("<tr><th scope=\"row\">{}</th>", escaped(name));
         for number in numbers {
             self.text += &format!("<td class=\"number\">{}</td>", escaped(number));
@@ -38,7 +41,7 @@ impl HtmlTable {
         self.text += "</tr>\n";
     }
 
-    pub(super) fn end(self) -> String {
+    fn end(self) -> String {
         self.text + "</tbody>\n</table></div>\n"
     }
 }
@@ -48,26 +51,21 @@ pub(super) fn summary(subject: &Subject) -> String {
     let results = &subject.results;
     let is_there = |metric: &&Metric| results.metrics.iter().any(|name| name == metric.name);
     let metrics: Vec<&Metric> = Metric::headlines().filter(is_there).collect();
-    let mut rows: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
-    for (position, cell) in results.cells.iter().enumerate() {
-        let values: Vec<String> = metrics
-            .iter()
-            .map(|metric| mean(metric.format, results.summary(cell.number, metric.name)))
-            .collect();
-        match rows.last_mut() {
-            Some((cells, same)) if results.cells[cells[0]].arm == cell.arm && *same == values => {
-                cells.push(position);
-            }
-            _ => rows.push((vec![position], values)),
-        }
-    }
+    let values = |cell: &ResultCell| -> Vec<String> {
+        let mean = |metric: &&Metric| mean(metric.format, results.summary(cell.number, metric.name));
+        metrics.iter().map(mean).collect()
+    };
+    let all: Vec<(usize, &ResultCell, Vec<String>)> =
+        results.cells.iter().enumerate().map(|(position, cell)| (position, cell, values(cell))).collect();
+    let rows: Vec<_> = all.chunk_by(|a, b| a.1.arm == b.1.arm && a.2 == b.2).collect();
     let header: Vec<&str> = ["cell"].into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
     let mut table = HtmlTable::new(&header);
-    let all = rows.len();
-    for (cells, values) in spread(rows, MOST_ROWS) {
-        table.row(&cells_text(results, &cells), &values, None);
+    let left_out = left_out(rows.len(), "summary.csv has all");
+    for row in spread(rows, MOST_ROWS) {
+        let cells: Vec<usize> = row.iter().map(|(position, ..)| *position).collect();
+        table.row(&cells_text(results, &cells), &row[0].2, None);
     }
-    format!("{}{}{}", table.end(), note(&interval_note(results)), left_out(all, "summary.csv has all"))
+    format!("{}{}{left_out}", table.end(), note(&interval_note(results)))
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
@@ -112,7 +110,8 @@ pub(super) fn comparison(subject: &Subject) -> String {
             comparison.policies.iter().zip(&metric.rows).collect();
         for (policy, row) in spread(rows, MOST_ROWS) {
             let name = cells_text(&subject.results, &policy.cells);
-            table.row(&name, &numbers(metric, row), Some(verdict_at_length(row)));
+            let verdict = verdict(row) + &needed_text(row).unwrap_or_default();
+            table.row(&name, &numbers(metric, row), Some(verdict));
         }
         text += &table.end();
         text += &left_out(metric.rows.len(), "zonesim compare shows all");
@@ -132,14 +131,9 @@ fn numbers(metric: &MetricRows, row: &ComparedRow) -> [String; 4] {
     ]
 }
 
-/// An interval of differences.
-pub(super) fn interval(unit: Unit, (low, high): (f64, f64)) -> String {
-    format!("{} to {}", signed(unit, low), signed(unit, high))
-}
-
 /// A verdict in words, which colour only repeats.
 pub(super) fn verdict(row: &ComparedRow) -> String {
-    let words = row.verdict.words();
+    let (_, words, _) = row.verdict.texts();
     match row.verdict {
         ComparisonVerdict::Better => format!("<span class=\"better\">{words}</span>"),
         ComparisonVerdict::Worse => format!("<span class=\"worse\">{words}</span>"),
@@ -147,18 +141,38 @@ pub(super) fn verdict(row: &ComparedRow) -> String {
     }
 }
 
-/// The same, with what would make a verdict of none.
-fn verdict_at_length(row: &ComparedRow) -> String {
-    let words = verdict(row);
-    match row.verdict {
-        ComparisonVerdict::NotShown => {
-            match row.effect.as_ref().and_then(|effect| effect.more_replications) {
-                Some(more) => format!("{words}; about {} more replications would show it", count_text(more)),
-                None => words,
-            }
-        }
-        _ => words,
+/// What the thresholds say of each cell that they judge; nothing if there are none.
+pub(super) fn thresholds(results: &Results) -> Option<String> {
+    let judged = judged(results);
+    if judged.is_empty() {
+        return None;
     }
+    let (rows, left_out) = shown(&judged, PASSES_SHOWN);
+    let mut text = note(&format!(
+        "{}. JudgedThreshold is the mean over replications; “barely” means that its interval reaches over the bound.",
+        count_text(&judged)
+    ));
+    text += &threshold_rows(&rows);
+    if left_out > 0 {
+        let (all, _) = shown(&judged, usize::MAX);
+        let rest = &all[rows.len()..];
+        text += &format!(
+            "<details>\n<summary>{left_out} more that passed</summary>\n{}</details>\n",
+            threshold_rows(rest)
+        );
+    }
+    Some(text)
+}
+
+fn threshold_rows(rows: &[&JudgedThreshold]) -> String {
+    let mut table = HtmlTable::new(&["cell", "threshold", "mean (interval)", "verdict"]);
+    for row in rows {
+        let class = if row.is_held() { "better" } else { "worse" };
+        let verdict = format!("<span class=\"{class}\">{}</span>", escaped(row.verdict()));
+        let threshold = format!("{} {}", row.metric, row.bound_text());
+        table.row(&row.cell, &[threshold, row.mean_text()], Some(verdict));
+    }
+    table.end()
 }
 
 pub(super) fn note(text: &str) -> String {

@@ -1,15 +1,23 @@
 //! The answers of a search as a text: a row for each line, and what has to be said of it.
 
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{Check, Constraint, ConstraintStanding};
+use crate::answers::recommend::{Constraint, ConstraintStanding, more_replications};
 use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
 use crate::cli::table::{Table, count_text};
 use crate::job::search::Search;
 use crate::metrics::Metric;
 
-/// Where there is nothing to say.
 const NONE: &str = "–";
+
+const BOUNDARY_LEGEND: &str = "\
+A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %
+confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).
+";
+const BEST_LEGEND: &str = "\
+The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired
+by replication, corrected for all that were tried (Holm). Interval: 95 %.
+";
 
 /// A line by its name, and the answer for it.
 type Found = (String, LineAnswer);
@@ -18,42 +26,33 @@ pub(super) fn render(search: &Search, name: &str, found: &[Found]) -> String {
     let (low, high) = (value_at(search, 0), value_at(search, search.grid().len() - 1));
     let range =
         format!("{} from {low} to {high} in steps of {}", search.request().path, search.request().step);
-    let goal = search.question().goal();
-    let mut text = match goal {
+    let goal = &search.question().goal;
+    let (sought, table, legend) = match goal {
         Goal::Boundary(constraints) => {
             let limits: Vec<String> = constraints.iter().map(ToString::to_string).collect();
-            format!("{name}: where {} is kept, along {range}\n\n", limits.join(" and "))
+            let sought = format!("where {} is kept", limits.join(" and "));
+            (sought, boundaries(search, constraints, found), BOUNDARY_LEGEND)
         }
         Goal::Best { metric, maximize } => {
             let most = if *maximize { "most" } else { "least" };
-            format!("{name}: {most} {metric}, along {range}\n\n")
+            (format!("{most} {metric}"), bests(search, metric, found), BEST_LEGEND)
         }
     };
-    text += &match goal {
-        Goal::Boundary(constraints) => boundaries(search, constraints, found),
-        Goal::Best { metric, .. } => bests(search, metric, found),
-    };
+    let mut text = format!("{name}: {sought}, along {range}\n\n{table}");
     for (name, answer) in found {
         for note in notes(search, answer) {
             text += &format!("{name}: {note}\n");
         }
     }
-    text.push('\n');
-    text + match goal {
-        Goal::Boundary(_) => {
-            "A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %\n\
-             confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).\n"
-        }
-        Goal::Best { .. } => {
-            "The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired\n\
-             by replication, corrected for all that were tried (Holm). Interval: 95 %.\n"
-        }
-    }
+    text + "\n" + legend
 }
 
-/// The value at a position of the grid.
 fn value_at(search: &Search, at: usize) -> &str {
     search.grid()[at].as_str()
+}
+
+fn values_at(search: &Search, positions: &[usize]) -> String {
+    positions.iter().map(|at| value_at(search, *at)).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether there is an answer, and not that there is none.
@@ -75,7 +74,7 @@ fn boundaries(search: &Search, constraints: &[Constraint], found: &[Found]) -> S
             let mut row = std::mem::take(&mut begin).to_vec();
             row.push(value_at(search, judged.at).to_owned());
             row.extend(checks);
-            row.push(standing(judged).to_owned());
+            row.push(judged.standing().name().to_owned());
             table.row(row);
         }
     }
@@ -95,15 +94,6 @@ fn boundary<'a>(search: &Search, outcome: &'a LineOutcome) -> (String, String, V
         LineOutcome::Everywhere(ends) => ("at both ends".to_owned(), NONE.to_owned(), ends.iter().collect()),
         LineOutcome::Nowhere(ends) => ("at neither end".to_owned(), NONE.to_owned(), ends.iter().collect()),
         LineOutcome::Best { .. } | LineOutcome::Missing => (NONE.to_owned(), NONE.to_owned(), Vec::new()),
-    }
-}
-
-fn standing(judged: &JudgedValue) -> &'static str {
-    match judged {
-        _ if judged.is_kept() => "kept",
-        _ if judged.is_broken() => "broken",
-        _ if judged.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) => "missing",
-        _ => "undecided",
     }
 }
 
@@ -149,34 +139,27 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
                 notes.push("the best lies at the end of the range: there may be a better one beyond it".to_owned());
             }
             if !rivals.is_empty() {
-                let values: Vec<&str> = rivals.iter().map(|rival| value_at(search, *rival)).collect();
-                notes.push(format!("not told apart from it: {}", values.join(", ")));
+                notes.push(format!("not told apart from it: {}", values_at(search, rivals)));
             }
         }
         LineOutcome::Missing => notes.push("the metric has no value anywhere".to_owned()),
     }
     if !answer.strays.is_empty() {
-        let values: Vec<&str> = answer.strays.iter().map(|at| value_at(search, *at)).collect();
         notes.push(format!(
             "not monotone: {} kept beyond the boundary, or broken inside it; there may be another",
-            values.join(", ")
+            values_at(search, &answer.strays)
         ));
     }
     for (metric, name) in search.question().metrics().enumerate() {
-        let turns: Vec<String> = answer
-            .turns
-            .iter()
-            .filter(|(of, _)| *of == metric)
-            .map(|(_, turn)| {
-                let verb = if turn.rises { "rises" } else { "falls" };
-                format!("{verb} from {} to {}", value_at(search, turn.from), value_at(search, turn.to))
-            })
-            .collect();
+        let own = answer.turns.iter().filter(|(of, _)| *of == metric).map(|(_, turn)| {
+            let verb = if turn.rises { "rises" } else { "falls" };
+            format!("{verb} from {} to {}", value_at(search, turn.from), value_at(search, turn.to))
+        });
+        let turns: Vec<String> = own.collect();
         if !turns.is_empty() {
-            let what = if matches!(answer.outcome, LineOutcome::Best { .. }) {
-                "more than one valley or hill"
-            } else {
-                "not monotone"
+            let what = match answer.outcome {
+                LineOutcome::Best { .. } => "more than one valley or hill",
+                _ => "not monotone",
             };
             notes.push(format!("{what}: {name} {}; there may be another answer", turns.join(", ")));
         }
@@ -186,17 +169,15 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
 
 /// That a value is not shown to break its limits, and what would decide.
 fn undecided_note(search: &Search, judged: &JudgedValue) -> Option<String> {
-    let undecided = |check: &&Check| check.standing == ConstraintStanding::Undecided;
     let value = value_at(search, judged.at);
-    if judged.is_broken() {
-        return None;
+    match judged.standing() {
+        ConstraintStanding::Broken => return None,
+        ConstraintStanding::Missing => {
+            return Some(format!("{value} has no value of a metric, and counts as not kept"));
+        }
+        ConstraintStanding::Kept | ConstraintStanding::Undecided => {}
     }
-    if judged.checks.iter().any(|check| check.standing == ConstraintStanding::Missing) {
-        return Some(format!("{value} has no value of a metric, and counts as not kept"));
-    }
-    let more = judged.checks.iter().filter(undecided).map(|check| check.more_replications);
-    let more = more.collect::<Option<Vec<u64>>>().and_then(|more| more.into_iter().max());
-    let more =
-        more.map_or_else(String::new, |more| format!("; about {} more replications would", count_text(more)));
+    let more = more_replications(&judged.checks)
+        .map_or_else(String::new, |more| format!("; about {} more replications would", count_text(more)));
     Some(format!("the replications do not decide whether {value} is kept{more}"))
 }

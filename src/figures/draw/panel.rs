@@ -1,20 +1,60 @@
-//! Grid, ticks and axis labels of a panel.
+//! A panel from back to front: shading, grid, axes, marks, words.
 
-use super::canvas::Canvas;
+use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::guides;
+use super::labels;
 use super::layout::{self, Frame, TICK_GAP};
-use super::lettering::{LABEL, Lettering, TICK};
-use super::projection::{AxisTick, Projection};
-use super::shapes::{Align, Rect, Stroke};
+use super::lettering::{LABEL, Lettering, PANEL, TICK};
+use super::projection::{AxisTick, Plane, Projection};
+use super::series;
+use super::tables;
+use crate::figures::mark::PanelMark;
 use crate::figures::style::Color;
-use crate::figures::{PanelAxis, Scale};
+use crate::figures::{Panel, PanelAxis, Scale};
 
 const GRID: Color = Color(228, 228, 228);
 const RULE: Color = Color(120, 120, 120);
 /// The smallest size that an axis label is shrunk to before it is cut.
 const SMALLEST_LABEL: f64 = 17.0;
 
+pub(super) fn paint_panel(canvas: &dyn Canvas, panel: &Panel, frame: Frame) {
+    let plot = frame.plot;
+    let x = Projection::new(&panel.x, plot.left, plot.right);
+    let y = Projection::new(&panel.y, plot.bottom, plot.top);
+    let plane = Plane { plot, x, y };
+    guides::paint_spans(canvas, plane, &panel.marks);
+    paint_grid(canvas, plot, x, y);
+    guides::paint_span_names(canvas, plane, &panel.marks);
+    paint_axes(canvas, frame, x, y);
+    for mark in &panel.marks {
+        match mark {
+            PanelMark::Span(_) => {}
+            PanelMark::Hairline(hairline) => guides::paint_hairline(canvas, plane, hairline),
+            PanelMark::Series(series) => series::paint(canvas, plane, series),
+            PanelMark::Level(level) => guides::paint_level(canvas, plane, level),
+            PanelMark::Bars(bars) => tables::paint_bars(canvas, plane, bars),
+            PanelMark::Heat(cells) => tables::paint_heat(canvas, plane, cells),
+        }
+    }
+    labels::paint(canvas, plane, &panel.marks);
+    guides::paint_hairline_names(canvas, plane, &panel.marks);
+    paint_title(canvas, panel, plot);
+}
+
+fn paint_title(canvas: &dyn Canvas, panel: &Panel, plot: Rect) {
+    let y = plot.top - 24.0 - layout::hairline_names(panel);
+    let mut left = plot.left;
+    if let Some((style, marker)) = panel.badge.and_then(|style| Some((style, style.marker?))) {
+        let reach = series::reach(style);
+        series::marker(canvas, marker, (left + reach, y), style);
+        left += 2.0 * reach + 10.0;
+    }
+    let title = PANEL.fitted(&panel.title, plot.right + 8.0 - left);
+    canvas.text(&title, (left, y), PANEL, Align::Left);
+}
+
 /// Draws what lies behind the marks: one thin line per tick of a numeric axis.
-pub(super) fn paint_grid(canvas: &Canvas<'_>, plot: Rect, x: Projection<'_>, y: Projection<'_>) {
+fn paint_grid(canvas: &dyn Canvas, plot: Rect, x: Projection<'_>, y: Projection<'_>) {
     let stroke = Stroke::solid(GRID, 1.5);
     for tick in numbers(x, layout::x_spacing(plot.width())) {
         let at = x.at(tick.value);
@@ -27,7 +67,7 @@ pub(super) fn paint_grid(canvas: &Canvas<'_>, plot: Rect, x: Projection<'_>, y: 
 }
 
 /// Draws what stands around the marks.
-pub(super) fn paint_axes(canvas: &Canvas<'_>, frame: Frame, x: Projection<'_>, y: Projection<'_>) {
+fn paint_axes(canvas: &dyn Canvas, frame: Frame, x: Projection<'_>, y: Projection<'_>) {
     let plot = frame.plot;
     canvas.line(&[(plot.left, plot.bottom), (plot.right, plot.bottom)], Stroke::solid(RULE, 2.0));
     if matches!(y.axis.scale, Scale::Category(_)) {
@@ -48,7 +88,7 @@ fn numbers(projection: Projection<'_>, spacing: f64) -> Vec<AxisTick> {
     }
 }
 
-fn x_texts(canvas: &Canvas<'_>, plot: Rect, x: Projection<'_>) {
+fn x_texts(canvas: &dyn Canvas, plot: Rect, x: Projection<'_>) {
     let ticks = x.ticks(layout::x_spacing(plot.width()));
     let room = layout::slot(x.axis, plot.width()) - 8.0;
     let fitted: Vec<String> = ticks.iter().map(|tick| TICK.fitted(&tick.text, room)).collect();
@@ -63,7 +103,7 @@ fn x_texts(canvas: &Canvas<'_>, plot: Rect, x: Projection<'_>) {
     canvas.text(&label, (plot.center().0, plot.bottom + below), lettering, Align::Center);
 }
 
-fn y_texts(canvas: &Canvas<'_>, frame: Frame, y: Projection<'_>) {
+fn y_texts(canvas: &dyn Canvas, frame: Frame, y: Projection<'_>) {
     let Frame { plot, y_room } = frame;
     for tick in y.ticks(layout::y_spacing(plot.height())) {
         let text = TICK.fitted(&tick.text, y_room);
@@ -76,6 +116,6 @@ fn y_texts(canvas: &Canvas<'_>, frame: Frame, y: Projection<'_>) {
 /// The axis label in the largest size that fits into `room`.
 fn label(axis: &PanelAxis, room: f64) -> (String, Lettering) {
     let size = (LABEL.size * room / LABEL.width(&axis.label).max(1.0)).clamp(SMALLEST_LABEL, LABEL.size);
-    let lettering = LABEL.of_size(size);
+    let lettering = Lettering { size, ..LABEL };
     (lettering.fitted(&axis.label, room), lettering)
 }
