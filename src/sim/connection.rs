@@ -18,7 +18,7 @@
 use super::calendar::Calendar;
 use super::event::FlowStep;
 use super::flow::{Current, Draw, FlowState, Mark};
-use super::front::Front;
+use super::front::FrontSide;
 use super::outcome::FailureCause;
 use crate::ids::BackendId;
 use crate::lb::packet::{PacketKind, Protocol};
@@ -42,7 +42,7 @@ pub(super) enum Sent {
     Astray,
 }
 
-impl Front {
+impl FrontSide {
     pub(super) fn start(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         match flow.group.protocol {
             Protocol::Tcp => self.send_syn(flow, calendar),

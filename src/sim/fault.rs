@@ -4,7 +4,7 @@ use rand::Rng;
 
 use super::calendar::Calendar;
 use super::event::Event;
-use super::front::Front;
+use super::front::FrontSide;
 use super::machines::Machines;
 use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
@@ -100,7 +100,7 @@ impl Faults {
         &mut self,
         now: SimTime,
         (strike, begins): (u32, bool),
-        front: &mut Front,
+        front: &mut FrontSide,
         machines: &mut Machines<'_>,
     ) -> Vec<BackendId> {
         let hit = &mut self.hit[strike as usize];

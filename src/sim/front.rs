@@ -14,7 +14,7 @@ use crate::time::{SimDuration, SimTime};
 
 /// Clients, what their packets cross, and what is measured.
 #[derive(Debug)]
-pub(super) struct Front {
+pub(super) struct FrontSide {
     pub(super) clients: Clients,
     pub(super) balancer: LoadBalancer,
     pub(super) links: Links,
@@ -24,7 +24,7 @@ pub(super) struct Front {
     pub(super) recorder: Recorder,
 }
 
-impl Front {
+impl FrontSide {
     /// What stands before the backends of `scenario` at time 0.
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
         let members = scenario.members(|_| scenario.health_check.initially_healthy);

@@ -1,19 +1,19 @@
 //! What an operator, or an autoscaler, does to the load balancer while it runs.
 
 use super::calendar::Calendar;
-use super::front::Front;
+use super::front::FrontSide;
 use super::machines::Machines;
 use crate::lb::change::Change;
 
 /// Makes `changes`. The load balancer takes them as one; then their probes and records follow.
 pub(super) fn change(
     changes: &[Change],
-    front: &mut Front,
+    front: &mut FrontSide,
     machines: &mut Machines<'_>,
     calendar: &mut Calendar,
 ) {
     let now = calendar.now();
-    let Front { balancer, recorder, .. } = front;
+    let FrontSide { balancer, recorder, .. } = front;
     for change in changes {
         if let Change::SetChecked(backend, checked) = *change {
             machines.checked[backend] = checked;

@@ -6,7 +6,7 @@
 use super::calendar::Calendar;
 use super::event::BackendStep;
 use super::flow::Flows;
-use super::front::Front;
+use super::front::FrontSide;
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::recorder::Recorder;
@@ -36,7 +36,7 @@ impl Machines<'_> {
         &mut self,
         backend: BackendId,
         prober: u8,
-        front: &Front,
+        front: &FrontSide,
         calendar: &mut Calendar,
     ) {
         let zone = self.scenario.backends[backend].zone;
@@ -122,7 +122,7 @@ impl Machines<'_> {
         &mut self,
         backend: BackendId,
         (prober, success): (u8, bool),
-        front: &mut Front,
+        front: &mut FrontSide,
         calendar: &mut Calendar,
     ) {
         let changed = self.probers[backend].end(prober, success);
@@ -139,7 +139,13 @@ impl Machines<'_> {
     }
 
     /// The load balancer takes notice of a changed state of health, of a backend that is checked still.
-    pub(super) fn health_applies(&self, now: SimTime, backend: BackendId, healthy: bool, front: &mut Front) {
+    pub(super) fn health_applies(
+        &self,
+        now: SimTime,
+        backend: BackendId,
+        healthy: bool,
+        front: &mut FrontSide,
+    ) {
         if self.probers[backend].checking && front.balancer.set_health(now, backend, healthy) {
             front.recorder.held(now, backend, Some(healthy));
         }

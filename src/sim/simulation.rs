@@ -7,7 +7,7 @@ use super::connection::Sent;
 use super::event::{BackendStep, Event, FlowStep};
 use super::fault::Faults;
 use super::flow::{FlowState, Flows};
-use super::front::Front;
+use super::front::FrontSide;
 use super::machines::Machines;
 use super::operate::change;
 use super::outcome::Outcome;
@@ -30,7 +30,7 @@ pub struct Simulation<'a> {
     scenario: &'a Scenario,
     calendar: Calendar,
     /// The clients, the load balancer and the links, and what is measured.
-    front: Front,
+    front: FrontSide,
     flows: Flows<'a>,
     machines: Machines<'a>,
     faults: Faults,
@@ -44,7 +44,7 @@ impl<'a> Simulation<'a> {
         let mut simulation = Self {
             scenario,
             calendar: Calendar::new(),
-            front: Front::new(scenario, seed),
+            front: FrontSide::new(scenario, seed),
             flows: Flows::new(&scenario.clients),
             machines: Machines::new(scenario, seed, faults.edges()),
             faults,
@@ -112,7 +112,7 @@ impl<'a> Simulation<'a> {
             } else if let Some((client, connection)) = self.front.clients.take_next(&self.flows)? {
                 self.calendar.advance(arrival);
                 if is_large {
-                    let Front { clients, balancer, .. } = &mut self.front;
+                    let FrontSide { clients, balancer, .. } = &mut self.front;
                     for packet in clients.new_packets(client) {
                         balancer.prefetch(&packet);
                     }
@@ -175,7 +175,7 @@ impl<'a> Simulation<'a> {
                 calendar.plan(scenario.timing.sample_end(now), Event::SampleEnds);
             }
             Event::SampleEnds => {
-                let Front { balancer, recorder, .. } = front;
+                let FrontSide { balancer, recorder, .. } = front;
                 recorder.sample_ends(now, balancer, &mut machines.stations);
                 if now < scenario.timing.window_end() {
                     calendar.plan(scenario.timing.sample_end(now), Event::SampleEnds);
@@ -283,7 +283,7 @@ impl<'a> Simulation<'a> {
 ///
 /// It looks at many events at a time, so that for most events it has nothing to do.
 #[inline]
-fn look_ahead(calendar: &mut Calendar, front: &mut Front, flows: &Flows<'_>) {
+fn look_ahead(calendar: &mut Calendar, front: &mut FrontSide, flows: &Flows<'_>) {
     if let Some(events) = calendar.soon() {
         fetch_connections(events, flows);
     }
@@ -304,7 +304,7 @@ fn fetch_connections(events: impl Iterator<Item = Event>, flows: &Flows<'_>) {
 }
 
 #[inline(never)]
-fn fetch_entries(events: impl Iterator<Item = Event>, front: &mut Front, flows: &Flows<'_>) {
+fn fetch_entries(events: impl Iterator<Item = Event>, front: &mut FrontSide, flows: &Flows<'_>) {
     for event in events {
         if let Event::Flow { flow, step } = event
             && step.sends_packet()
