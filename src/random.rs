@@ -10,6 +10,7 @@
 
 mod distribution;
 mod exp;
+mod portable;
 #[cfg(test)]
 pub(crate) mod testing;
 mod ziggurat;

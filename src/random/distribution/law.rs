@@ -3,9 +3,11 @@
 //! Mathematics is `libm`'s: the last bit of the platform's library differs between processors and C libraries.
 
 use rand::Rng;
+use rand_distr::Distribution as _;
 
 use super::empirical::Curve;
 use crate::random::exp::exp;
+use crate::random::portable::Portable;
 use crate::random::ziggurat::{exponential, normal, open_unit};
 use crate::unfit::Unfit;
 
@@ -22,8 +24,8 @@ pub(super) enum Law {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OtherLaw {
     Uniform { low: f64, width: f64 },
-    Gamma { unit: GammaUnit, scale: f64, inverse_shape: Option<f64> },
-    Weibull { scale: f64, inverse_shape: f64 },
+    Gamma(rand_distr::Gamma<Portable>),
+    Weibull(rand_distr::Weibull<Portable>),
     Pareto { scale: f64, inverse_shape: f64, reach: f64 },
     Geometric { exponential_mean: f64 },
     Empirical(Curve),
@@ -47,53 +49,14 @@ impl OtherLaw {
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         match self {
             Self::Uniform { low, width } => low + width * open_unit(rng.next_u64()),
-            Self::Gamma { unit, scale, inverse_shape: None } => unit.draw(rng) * (unit.d * scale),
-            // Of a shape below 1 it is a draw of the shape above that, times a power of a uniform one.
-            Self::Gamma { unit, scale, inverse_shape: Some(inverse_shape) } => {
-                let boost = open_unit(rng.next_u64());
-                unit.draw(rng) * libm::pow(boost, *inverse_shape) * unit.d * scale
-            }
-            Self::Weibull { scale, inverse_shape } => {
-                scale * libm::pow(-libm::log(open_unit(rng.next_u64())), *inverse_shape)
-            }
+            Self::Gamma(law) => law.sample(rng).0,
+            Self::Weibull(law) => law.sample(rng).0,
             // The inverse of the distribution function cut at `max`, where `reach` = F(max), 1 if uncut.
             Self::Pareto { scale, inverse_shape, reach } => {
                 scale * libm::pow(1.0 - reach * open_unit(rng.next_u64()), -inverse_shape)
             }
             Self::Geometric { exponential_mean } => 1.0 + (exponential_mean * exponential(rng)).floor(),
             Self::Empirical(curve) => curve.value(open_unit(rng.next_u64())),
-        }
-    }
-}
-
-/// Draws of a gamma law of shape `d` + 1/3, which is 1 at least, and of scale 1/`d` (Marsaglia and Tsang 2000,
-/// doi:10.1145/358407.358414).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct GammaUnit {
-    d: f64,
-    c: f64,
-}
-
-impl GammaUnit {
-    fn of_shape(shape: f64) -> Self {
-        let d = shape - 1.0 / 3.0;
-        Self { d, c: 1.0 / libm::sqrt(9.0 * d) }
-    }
-
-    fn draw<R: Rng + ?Sized>(self, rng: &mut R) -> f64 {
-        loop {
-            let x = normal(rng);
-            let root = 1.0 + self.c * x;
-            if root <= 0.0 {
-                continue;
-            }
-            let (v, square) = (root * root * root, x * x);
-            let unit = open_unit(rng.next_u64());
-            if unit < 1.0 - 0.0331 * square * square
-                || libm::log(unit) < 0.5 * square + self.d * (1.0 - v + libm::log(v))
-            {
-                return v;
-            }
         }
     }
 }
@@ -134,23 +97,15 @@ pub(super) fn lognormal(median: f64, sigma: f64) -> Result<(Law, f64), Unfit> {
 pub(super) fn gamma(mean: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let mean = positive("gamma", "mean", mean)?;
     let shape = positive("gamma", "shape", shape)?;
-    let scale = mean / shape;
-    if shape == 1.0 || scale.is_infinite() {
-        return Ok((Law::Exponential { mean: 1.0 / (1.0 / scale) }, mean));
-    }
-    let (unit, inverse_shape) = if shape < 1.0 {
-        (GammaUnit::of_shape(shape + 1.0), Some(1.0 / shape))
-    } else {
-        (GammaUnit::of_shape(shape), None)
-    };
-    Ok((Law::Other(OtherLaw::Gamma { unit, scale, inverse_shape }), mean))
+    let law = rand_distr::Gamma::new(Portable(shape), Portable(mean / shape)).expect("both are above zero");
+    Ok((Law::Other(OtherLaw::Gamma(law)), mean))
 }
 
 pub(super) fn weibull(scale: f64, shape: f64) -> Result<(Law, f64), Unfit> {
     let scale = positive("weibull", "scale", scale)?;
     let shape = positive("weibull", "shape", shape)?;
-    let law = OtherLaw::Weibull { scale, inverse_shape: 1.0 / shape };
-    Ok((Law::Other(law), scale * libm::tgamma(1.0 + 1.0 / shape)))
+    let law = rand_distr::Weibull::new(Portable(scale), Portable(shape)).expect("both are above zero");
+    Ok((Law::Other(OtherLaw::Weibull(law)), scale * libm::tgamma(1.0 + 1.0 / shape)))
 }
 
 pub(super) fn pareto(scale: f64, shape: f64, max: Option<f64>) -> Result<(Law, f64), Unfit> {
