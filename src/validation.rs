@@ -14,6 +14,7 @@ mod theory;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::experiment::{Experiment, Overrides, Source};
@@ -23,6 +24,7 @@ use crate::stats::{Confidence, Interval, ratio_interval};
 pub use cases::all;
 
 /// An experiment, and what theory says of it.
+#[derive(Debug)]
 pub struct Case {
     /// What it is called.
     pub name: &'static str,
@@ -45,6 +47,12 @@ struct Check {
 }
 
 type Measure = Box<dyn Fn(&[Outcome]) -> Part>;
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.quantity, self.theory)
+    }
+}
 
 /// What one replication says of a quantity: it is the ratio of the sums of these. The whole of a plain mean is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,7 @@ mod health;
 mod network;
 mod queues;
 
-use super::{Case, Check, Part};
+use super::{Case, Check, Measure, Part};
 use crate::experiment::Overrides;
 use crate::sim::outcome::{FailureCause, Outcome};
 
@@ -28,35 +28,34 @@ pub(super) fn groups() -> [(&'static str, Vec<Case>); 5] {
 
 /// A world of one zone with one client group, `web`, whose connections make one request unless told otherwise.
 #[derive(Clone, Debug)]
-pub(super) struct World {
-    pub(super) seed: u32,
-    /// The key of `[simulation]` that says how many replications there are.
-    pub(super) repetition: String,
+struct World {
+    seed: u32,
+    replications: u32,
     /// Seconds.
-    pub(super) warmup: u32,
+    warmup: u32,
     /// Seconds.
-    pub(super) duration: u32,
-    pub(super) round_trip: String,
-    pub(super) backends: String,
+    duration: u32,
+    round_trip: String,
+    backends: String,
     /// Keys of `[health_check]`.
-    pub(super) check: String,
+    check: String,
     /// Keys of `[server]`.
-    pub(super) server: String,
-    pub(super) arrivals: String,
+    server: String,
+    arrivals: String,
     /// Keys of the connection.
-    pub(super) connection: String,
+    connection: String,
     /// More keys of the client group.
-    pub(super) client: String,
+    client: String,
     /// More tables.
-    pub(super) more: String,
+    more: String,
 }
 
 impl World {
     /// One backend that is healthy all the time, 1 µs away, of 20 replications.
-    pub(super) fn new(seed: u32, arrivals: String, server: String) -> Self {
+    fn new(seed: u32, arrivals: String, server: String) -> Self {
         Self {
             seed,
-            repetition: "replications = 20".to_owned(),
+            replications: 20,
             warmup: 30,
             duration: 600,
             round_trip: "{ constant = \"1us\" }".to_owned(),
@@ -70,8 +69,8 @@ impl World {
         }
     }
 
-    pub(super) fn text(&self) -> String {
-        let Self { seed, repetition, warmup, duration, round_trip, backends, .. } = self;
+    fn text(&self) -> String {
+        let Self { seed, replications, warmup, duration, round_trip, backends, .. } = self;
         let Self { check, server, arrivals, connection, client, more, .. } = self;
         format!(
             r#"
@@ -82,7 +81,7 @@ impl World {
             health_check = {{ {check} }}
             [simulation]
             seed = {seed}
-            {repetition}
+            replications = {replications}
             warmup = "{warmup}s"
             duration = "{duration}s"
             sample_interval = "{duration}s"
@@ -112,13 +111,14 @@ fn group(size: u32) -> String {
 }
 
 /// Poisson arrivals at `rate` a second.
-pub(super) fn poisson(rate: f64) -> String {
+fn poisson(rate: f64) -> String {
     format!("{{ poisson = {{ rate = {rate:?} }} }}")
 }
 
 /// A check of `theory` by what `measure` takes from the first cell, with intervals no wider than `bound` to each side.
 fn check(quantity: &str, theory: f64, bound: f64, measure: impl Fn(&Outcome) -> Part + 'static) -> Check {
-    check_in(0, quantity.to_owned(), theory, bound, measure)
+    let measure: Measure = Box::new(move |outcomes| measure(&outcomes[0]));
+    Check { quantity: quantity.to_owned(), theory, bound, measure }
 }
 
 /// The same for cell number `cell`.

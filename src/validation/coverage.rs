@@ -5,10 +5,10 @@
 //! takes, where there is one.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::cases::{World, poisson};
 use super::theory::mmck_loss;
 use crate::experiment::Overrides;
 use crate::job::agenda::Agenda;
@@ -24,7 +24,11 @@ const ERROR: f64 = 0.05;
 /// Coverage from the one to the other is right.
 const RIGHT: (f64, f64) = (0.93, 0.97);
 
-/// An interval that is made in every experiment.
+struct World {
+    text: String,
+    intervals: Vec<Claim>,
+}
+
 struct Claim {
     name: &'static str,
     metric: &'static str,
@@ -34,7 +38,7 @@ struct Claim {
 }
 
 /// How often intervals held the exact value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// What they are of, and how they are made.
     pub name: &'static str,
@@ -64,16 +68,13 @@ impl Coverage {
 
 /// Connections of several requests, few of them in a run, so that the number of requests is skewed. All complete.
 fn sessions(repetition: &str) -> String {
-    let server = "workers = \"unlimited\", service_time = { constant = \"1ms\" }";
-    let connection = "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }";
-    World {
-        repetition: repetition.to_owned(),
-        warmup: 0,
-        duration: 20,
-        connection: connection.to_owned(),
-        ..World::new(0, poisson(2.0), server.to_owned())
-    }
-    .text()
+    world(
+        &format!("{repetition}, warmup = \"0s\", duration = \"20s\", sample_interval = \"20s\""),
+        "workers = \"unlimited\", service_time = { constant = \"1ms\" }",
+        "{ poisson = { rate = 2.0 } }",
+        "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }",
+        "",
+    )
 }
 
 /// The load of the queue below, in Erlang.
@@ -81,36 +82,55 @@ const LOAD: f64 = 1.0;
 
 /// M/M/2/5, and in a second arm M/M/2/3, both with the same arrivals and the same work.
 fn losses(repetition: &str, arms: &str) -> String {
-    let server = "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }";
-    World {
-        repetition: repetition.to_owned(),
-        warmup: 1,
-        duration: 5,
-        more: arms.to_owned(),
-        ..World::new(0, poisson(100.0), server.to_owned())
-    }
-    .text()
+    world(
+        &format!("{repetition}, warmup = \"1s\", duration = \"5s\", sample_interval = \"5s\""),
+        "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }",
+        "{ poisson = { rate = 100.0 } }",
+        "requests = { constant = 1 }",
+        arms,
+    )
 }
 
 const TWO_ARMS: &str =
     "[[arms]]\nname = \"five\"\n[[arms]]\nname = \"three\"\nset = { \"server.queue_limit\" = 1 }\n";
 
-/// The worlds, and the intervals that are made in each.
-fn worlds() -> Vec<(String, Vec<Claim>)> {
+fn world(simulation: &str, server: &str, arrivals: &str, connection: &str, more: &str) -> String {
+    format!(
+        r#"
+        name = "coverage"
+        simulation = {{ {simulation} }}
+        region = {{ name = "r", zones = ["a"] }}
+        network = {{ same_zone_rtt = {{ constant = "1us" }} }}
+        server = {{ {server} }}
+        health_check = {{ check_interval = "300s", timeout = "1s", initial_state = "HEALTHY" }}
+        backend_service.backends = [{{ group = "ig", zone = "a", size = 1 }}]
+        [[clients]]
+        name = "web"
+        kind = "vm"
+        zone = "a"
+        arrivals = {arrivals}
+        connection = {{ {connection} }}
+        {more}
+        "#
+    )
+}
+
+fn worlds() -> Vec<World> {
     let (five, three) = (mmck_loss(2, 3, LOAD), mmck_loss(2, 1, LOAD));
     let (requests, lost) = (2.0 * 20.0 * 3.0, 500.0 * five);
     let claim = |name, metric, exact| Claim { name, metric, exact, is_difference: false };
     let difference = |name, metric, exact| Claim { name, metric, exact, is_difference: true };
+    let of = |text, intervals| World { text, intervals };
     vec![
-        (
+        of(
             sessions("replications = 5"),
             vec![claim("mean, 5 replications: requests of sessions", "requests", requests)],
         ),
-        (
+        of(
             sessions("replications = 10"),
             vec![claim("mean, 10 replications: requests of sessions", "requests", requests)],
         ),
-        (
+        of(
             losses("replications = 10", TWO_ARMS),
             vec![
                 claim("mean, 10 replications: requests that M/M/2/5 loses", "failed_queue_full", lost),
@@ -127,15 +147,15 @@ fn worlds() -> Vec<(String, Vec<Claim>)> {
                 ),
             ],
         ),
-        (
+        of(
             losses("precision = { metric = \"failure_ratio\", relative = 0.1 }", ""),
             vec![claim("precision of 10 %: share that M/M/2/5 loses", "failure_ratio", five)],
         ),
-        (
+        of(
             losses("precision = { metric = \"failure_ratio\", relative = 0.2 }", ""),
             vec![claim("precision of 20 %: share that M/M/2/5 loses", "failure_ratio", five)],
         ),
-        (
+        of(
             sessions("precision = { metric = \"requests\", absolute = 6.0 }"),
             vec![claim("precision of ±6: requests of sessions", "requests", requests)],
         ),
@@ -148,26 +168,27 @@ fn worlds() -> Vec<(String, Vec<Claim>)> {
 /// The first failure of a run.
 pub fn measure(jobs: usize, mut done: impl FnMut(&[Coverage])) -> Result<Vec<Coverage>, RunFailure> {
     let mut all = Vec::new();
-    for (text, claims) in worlds() {
-        let found = measure_world(&text, &claims, jobs, EXPERIMENTS)?;
+    for world in worlds() {
+        let found = measure_world(&world, jobs, EXPERIMENTS)?;
         done(&found);
         all.extend(found);
     }
     Ok(all)
 }
 
-fn measure_world(
-    text: &str,
-    claims: &[Claim],
-    jobs: usize,
-    experiments: u64,
-) -> Result<Vec<Coverage>, RunFailure> {
-    let begin =
-        |claim: &Claim| Coverage { name: claim.name, exact: claim.exact, experiments, ..Coverage::default() };
-    let mut coverages: Vec<Coverage> = claims.iter().map(begin).collect();
+fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Coverage>, RunFailure> {
+    let begin = |claim: &Claim| Coverage {
+        name: claim.name,
+        exact: claim.exact,
+        experiments,
+        replications: 0.0,
+        covered: 0,
+        half_width: 0.0,
+    };
+    let mut coverages: Vec<Coverage> = world.intervals.iter().map(begin).collect();
     for seed in 1..=experiments {
-        let cells = observe(text, claims, seed, jobs)?;
-        for (claim, coverage) in claims.iter().zip(&mut coverages) {
+        let cells = observe(world, seed, jobs)?;
+        for (claim, coverage) in world.intervals.iter().zip(&mut coverages) {
             let sample = |cell: usize| -> Sample { cells[&(claim.metric, cell)].iter().copied().collect() };
             let estimate = if claim.is_difference {
                 Paired::new(sample(0), sample(1)).test().map(|test| test.difference)
@@ -187,16 +208,16 @@ fn measure_world(
 /// What the replications of an experiment say, by metric and cell, in order of replications.
 type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
 
-fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
+fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
     let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
-    let experiment = Arc::new(super::experiment("coverage", text, &overrides));
+    let experiment = Arc::new(super::experiment("coverage", &world.text, &overrides));
     let mut agenda = Agenda::new(&experiment, None);
     let first = longest_first(&experiment, agenda.runs().iter().copied().collect());
     let mut found: BTreeMap<(&'static str, RunId), Observation> = BTreeMap::new();
     run_growing(&experiment, first, jobs, |event| -> Result<_, RunFailure> {
         let RunnerEvent::Finished(id, outcome) = event else { return Ok(ControlFlow::Continue(Vec::new())) };
         Ok(ControlFlow::Continue(measured(&experiment, id, &outcome, |run| {
-            for claim in claims {
+            for claim in &world.intervals {
                 let metric = Metric::find(claim.metric).expect("a metric of this version");
                 let observation = metric.observe(run).expect("every run has a value");
                 found.insert((claim.metric, id), observation);
@@ -233,12 +254,12 @@ pub fn render(coverages: &[Coverage]) -> String {
 /// The row of one kind of interval, with its end of line.
 pub(super) fn row(coverage: &Coverage) -> String {
     let Coverage { name, exact, experiments, replications, covered, half_width } = coverage;
-    let [exact, half_width] = [exact, half_width].map(|value| super::table::number(*value));
+    let number = super::table::number;
     let right = if coverage.is_right() { "yes" } else { "no" };
-    let share = coverage.share() * 100.0;
-    format!(
-        "| {name} | {exact} | {replications:.1} | {half_width} | {covered} of {experiments} | {share:.1} % | {right} |\n"
-    )
+    let mut row = format!("| {name} | {} | {replications:.1} | {} | ", number(*exact), number(*half_width));
+    writeln!(row, "{covered} of {experiments} | {:.1} % | {right} |", coverage.share() * 100.0)
+        .expect("a string takes everything");
+    row
 }
 
 #[cfg(test)]
@@ -269,7 +290,7 @@ mod tests {
     fn the_committed_table_is_whole_and_right() {
         let committed = committed();
         let (_, part) = committed.split_once(HEADING).expect("`zonesim validate --coverage` adds this part");
-        for claim in worlds().iter().flat_map(|(_, claims)| claims) {
+        for claim in worlds().iter().flat_map(|world| &world.intervals) {
             let row = part.lines().find(|line| line.starts_with(&format!("| {} | ", claim.name)));
             let fields: Vec<&str> = row.expect(claim.name).split(" | ").collect();
             assert_eq!(fields[1], super::super::table::number(claim.exact), "{}", claim.name);
@@ -282,12 +303,12 @@ mod tests {
     #[test]
     fn a_wrong_value_is_not_covered() {
         const FEW: u64 = 8;
-        for (text, mut claims) in worlds() {
-            let right = claims.len();
+        for mut world in worlds() {
+            let right = world.intervals.len();
             let wrong = |claim: &Claim| Claim { exact: claim.exact * 2.0, ..*claim };
-            let wrong: Vec<Claim> = claims.iter().map(wrong).collect();
-            claims.extend(wrong);
-            let found = measure_world(&text, &claims, 1, FEW).unwrap();
+            let wrong: Vec<Claim> = world.intervals.iter().map(wrong).collect();
+            world.intervals.extend(wrong);
+            let found = measure_world(&world, 1, FEW).unwrap();
             assert!(found[..right].iter().all(|coverage| coverage.covered > FEW / 2), "{found:?}");
             assert!(found[right..].iter().all(|coverage| coverage.covered <= 1), "{found:?}");
             assert!(found.iter().all(|coverage| coverage.replications >= 5.0), "{found:?}");

@@ -211,7 +211,7 @@ fn lost(seed: u32, name: &'static str, checking: Checking, change: Change) -> Ca
     };
     let window = window + checking.round_trip / 2.0;
     let world = World {
-        repetition: "replications = 200".to_owned(),
+        replications: 200,
         warmup: 0,
         duration: 50,
         backends: group(backends),

@@ -2,7 +2,7 @@
 
 use super::{World, check, failed, group, mean, poisson, queue, wait};
 use crate::ids::{BackendId, Id};
-use crate::sim::outcome::{BackendOutcome, FailureCause, Outcome};
+use crate::sim::outcome::{FailureCause, Outcome};
 use crate::validation::law::DurationLaw;
 use crate::validation::theory;
 use crate::validation::{Case, Check, Part};
@@ -26,7 +26,7 @@ fn waits(seconds: f64, rate: f64, bound: f64) -> Vec<Check> {
 pub(in super::super) fn queues() -> Vec<Case> {
     vec![
         mm1(),
-        four_workers(12, "M/M/4", "Kleinrock I, 3.5", ""),
+        mmc(),
         mmck(),
         erlang_loss(),
         pollaczek_khinchine(21, "M/G/1, lognormal service", 60.0, &DurationLaw::lognormal(0.006, 1.0), 0.12),
@@ -46,15 +46,15 @@ fn mm1() -> Case {
     world.case("M/M/1", "Kleinrock I, 3.2", waits(theory::mmc_wait(1, rate, SERVICE), rate, 0.04))
 }
 
-/// With exponential work and processor sharing, as many requests are present as in M/M/c, and their wait is that beyond their
-/// work.
-fn four_workers(seed: u32, name: &'static str, source: &'static str, discipline: &str) -> Case {
+fn mmc() -> Case {
     let rate = 320.0;
-    let server = server(4, &DurationLaw::exponential(SERVICE), discipline);
-    let world = World { duration: 400, ..World::new(seed, poisson(rate), server) };
+    let world = World {
+        duration: 400,
+        ..World::new(12, poisson(rate), server(4, &DurationLaw::exponential(SERVICE), ""))
+    };
     let mut checks = waits(theory::mmc_wait(4, rate, SERVICE), rate, 0.05);
     checks.push(busy(rate * SERVICE / 4.0));
-    world.case(name, source, checks)
+    world.case("M/M/4", "Kleinrock I, 3.5", checks)
 }
 
 /// A check of the mean share of busy workers.
@@ -208,7 +208,7 @@ pub(in super::super) fn sharing() -> Vec<Case> {
             &DurationLaw::pareto(0.002, 1.5, 1.0),
             0.1,
         ),
-        four_workers(34, "M/M/4, processor sharing", "birth and death; Kleinrock I, 3.5", SHARING),
+        shared_by_four(),
         little(),
         little_amid_failures(36, "A station that fails, and clients that give up", ""),
         little_amid_failures(37, "A station that fails, processor sharing", SHARING),
@@ -221,6 +221,17 @@ fn shared(seed: u32, name: &'static str, rate: f64, law: &DurationLaw, bound: f6
     let world = World::new(seed, poisson(rate), server(1, law, SHARING));
     let exact = theory::sharing_wait(rate, law.mean);
     world.case(name, "insensitivity; Kleinrock II, 4.4", waits(exact, rate, bound))
+}
+
+/// With exponential work, as many requests are present as in M/M/c, and their wait is that beyond their work.
+fn shared_by_four() -> Case {
+    let rate = 320.0;
+    let law = DurationLaw::exponential(SERVICE);
+    let world = World { duration: 400, ..World::new(34, poisson(rate), server(4, &law, SHARING)) };
+    let exact = theory::mmc_wait(4, rate, SERVICE);
+    let mut checks = waits(exact, rate, 0.05);
+    checks.push(busy(rate * SERVICE / 4.0));
+    world.case("M/M/4, processor sharing", "birth and death; Kleinrock I, 3.5", checks)
 }
 
 /// Little's law at stations of both disciplines, which probes load too.
@@ -252,19 +263,15 @@ fn little() -> Case {
     let checks = STATIONS.iter().enumerate().map(|(station, (what, ..))| {
         check(&format!("{what}, L / λW"), 1.0, 0.005, move |outcome| {
             let backend = &outcome.backends[BackendId::from_index(station)];
-            queue_over_wait(backend, f64::from(duration), backend.traffic.connections as f64 + probes)
+            let jobs = backend.traffic.connections as f64 + probes;
+            Part {
+                part: backend.mean_queue_length.unwrap_or(0.0) * f64::from(duration),
+                whole: backend.mean_wait.unwrap_or(0.0) / 1e9 * jobs,
+            }
         })
     });
     let checks = checks.collect();
     world.case("Four stations with probes in their queues", "Little 1961", checks)
-}
-
-/// The mean queue of a station over the mean wait of its `jobs` in so many seconds times their rate.
-fn queue_over_wait(backend: &BackendOutcome, seconds: f64, jobs: f64) -> Part {
-    Part {
-        part: backend.mean_queue_length.unwrap_or(0.0) * seconds,
-        whole: backend.mean_wait.unwrap_or(0.0) / 1e9 * jobs,
-    }
 }
 
 /// Little's law where jobs are given up, and where a failure drops those that are there. Of the connections those count that
@@ -282,8 +289,12 @@ fn little_amid_failures(seed: u32, name: &'static str, discipline: &str) -> Case
     };
     let seconds = f64::from(world.duration);
     let ratio = move |outcome: &Outcome| {
+        let backend = &outcome.backends[BackendId::from_index(0)];
         let jobs = outcome.started - outcome.failed(FailureCause::Refused);
-        queue_over_wait(&outcome.backends[BackendId::from_index(0)], seconds, jobs as f64)
+        Part {
+            part: backend.mean_queue_length.unwrap_or(0.0) * seconds,
+            whole: backend.mean_wait.unwrap_or(0.0) / 1e9 * jobs as f64,
+        }
     };
     world.case(name, "Little 1961", vec![check("L / λW", 1.0, 0.005, ratio)])
 }
