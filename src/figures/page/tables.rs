@@ -149,7 +149,7 @@ pub(super) fn thresholds(results: &Results) -> Option<String> {
     }
     let (rows, left_out) = shown(&judged, PASSES_SHOWN);
     let mut text = note(&format!(
-        "{}. JudgedThreshold is the mean over replications; “barely” means that its interval reaches over the bound.",
+        "{}. Judged is the mean over replications; “barely” means that its interval reaches over the bound.",
         count_text(&judged)
     ));
     text += &threshold_rows(&rows);

@@ -162,3 +162,10 @@ fn what_is_missing_is_said() {
     assert!(html(folder.path()).unwrap_err().to_string().contains("made by zonesim 99.0.0"));
     assert!(html(Path::new("/nonexistent")).unwrap_err().to_string().contains("runs.csv"));
 }
+
+#[test]
+fn browsers_are_told_to_load_nothing() {
+    let html = page(&SampleFolder::default());
+    assert!(html.contains(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")));
+    assert!(POLICY.starts_with("default-src 'none'"));
+}
