@@ -115,7 +115,7 @@ impl Selectors {
             Selector::Rendezvous(rendezvous) => rendezvous.add(id, roster.name(id), weight),
             Selector::Sequence(sequence) => {
                 let seats = roster.population(spec.zone);
-                sequence.add(id, self.seats[id].of(spec), seats, roster.name(id), weight);
+                sequence.add(id, (self.seats[id].of(spec), seats), roster.name(id), weight);
             }
             Selector::Maglev { members, table } => {
                 members.push(id);

@@ -224,7 +224,7 @@ fn an_error_of_the_file_is_not_blamed_on_an_override() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "to be parted")]
+#[expect(clippy::too_many_lines, reason = "most of it is a file, before and after")]
 fn files_of_any_layout_can_be_overridden() {
     let text = r#"# no table header comes first
 name = "layout"

@@ -57,7 +57,7 @@ fn of_text_and_keys() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "to be parted")]
+#[expect(clippy::too_many_lines, reason = "what users see is shown whole")]
 fn of_values() {
     insta::assert_snapshot!(wrong("warmup = \"1m\"", "warmup = 60"), @r#"
     error: `simulation.warmup` can't be 60

@@ -26,9 +26,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Adds `id`, which has `seat`, one of `seats`, and whose scores come from `name`.
-    #[expect(clippy::too_many_arguments, reason = "to be parted")]
-    pub(super) fn add(&mut self, id: BackendId, seat: usize, seats: usize, name: &str, weight: f64) {
+    /// Adds `id`, which has `seat`, one of so many, and whose scores come from `name`.
+    pub(super) fn add(&mut self, id: BackendId, (seat, seats): (usize, usize), name: &str, weight: f64) {
         if self.seats.is_empty() {
             assert!(seats <= 1 << BITS, "a word names {SEATS_PER_WORD} seats");
             self.seats.resize(seats.next_power_of_two(), None);
@@ -78,7 +77,7 @@ mod tests {
     fn of(members: impl IntoIterator<Item = usize>) -> Sequence {
         let mut sequence = Sequence::default();
         for index in members {
-            sequence.add(BackendId::from_index(index), index, SEATS, &name(index), 1.0);
+            sequence.add(BackendId::from_index(index), (index, SEATS), &name(index), 1.0);
         }
         sequence
     }
@@ -114,7 +113,7 @@ mod tests {
         ) {
             let mut sequence = of(first);
             for guest in 100..guests {
-                sequence.add(BackendId::from_index(guest), guest, SEATS, &name(guest), 1.0);
+                sequence.add(BackendId::from_index(guest), (guest, SEATS), &name(guest), 1.0);
             }
             for guest in 100..guests {
                 sequence = without(&sequence, guest);
@@ -149,7 +148,7 @@ mod tests {
         const KEYS: u64 = 20_000;
         let mut sequence = of([]);
         for (index, weight) in [(3, 1.0), (500, 3.0), (900, 0.0)] {
-            sequence.add(BackendId::from_index(index), index, SEATS, &name(index), weight);
+            sequence.add(BackendId::from_index(index), (index, SEATS), &name(index), weight);
         }
         let first =
             (0..KEYS).filter(|key| sequence.pick(mix(*key)) == Some(BackendId::from_index(3))).count();
