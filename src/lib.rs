@@ -30,6 +30,18 @@
 //! | [`figures`] | figures, charts, the page |
 //! | [`cli`] | the command line |
 //!
+//! | looking for | look in |
+//! |---|---|
+//! | a rule of which backends are chosen (`ELIG`, `ZON`, `TPF`) | [`lb::policy`], one file a policy |
+//! | a rule of hashing (`HASH`), affinity (`AFF`), tracking (`CTE`), weights (`WGT`), health (`HCK`) | [`lb::selection`], [`lb::affinity`], [`lb::tracking`], [`lb::weight`], [`lb::health`] |
+//! | what the Compute API takes and refuses (`RES`, `TPA`, `XBS`) | [`compute`] |
+//! | a key of the experiment file | [`experiment::keys`]; its table is read in `experiment/world/` |
+//! | a metric, a column | [`metrics::METRICS`], [`metrics::tables`] |
+//! | a chart | [`figures::charts`], one file a chart |
+//! | a command | [`cli`], one file a command |
+//! | what happens in a run, and when | `sim/event.rs`, and `sim/simulation.rs` that handles it |
+//! | why two arms differ | [`answers`]: compare, recommend, expect, explain, search |
+//!
 //! # A world in a program
 //!
 //! Whoever embeds the model needs no file: [`sim::scenario::Scenario::builder`] puts a world together, and [`job::run`]
@@ -81,6 +93,8 @@
 //!
 //! - **key** of the experiment file: a field of the struct that its table is read into, in `experiment/world/`. Errors,
 //!   what arms may set and the table of all keys ([`experiment::keys`]) derive from it.
+//! - **policy** of zones: a file in `lb/policy/` that implements [`lb::policy::ZonePolicy`], and its variant of
+//!   [`lb::policy::any::AnyPolicy`].
 //! - **metric**: a row of `metrics/table.rs`. Headers, summaries, thresholds, comparisons and the words of charts derive from it.
 //! - **column** of another results file: a row of its file in `metrics/tables/`. Header, writing and reading derive from it.
 //! - **chart**: a file in `figures/charts/` and its line in the list there.
