@@ -278,27 +278,21 @@ pub enum Discipline {
 
 /// How much slower a backend serves after it has come back: at first by `factor`, then linearly less.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(remote = "Self", deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct SlowStart {
     /// How long it takes until full speed; above zero.
+    #[serde(deserialize_with = "above_zero")]
     #[schemars(extend("x-above" = "0s"))]
     duration: SimDuration,
     /// How many times longer a request takes at the beginning.
     factor: Factor,
 }
 
-impl<'de> Deserialize<'de> for SlowStart {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The method that is derived for it reads the keys one by one.
-        let slow_start = Self::deserialize(deserializer)?;
-        if slow_start.duration.is_zero() {
-            Err(D::Error::custom(
-                "a slow start of 0s is none; write a duration above 0s, or leave slow_start out",
-            ))
-        } else {
-            Ok(slow_start)
-        }
-    }
+/// The duration of a slow start that is none at 0s.
+fn above_zero<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SimDuration, D::Error> {
+    let duration = SimDuration::deserialize(deserializer)?;
+    let none = "a slow start of 0s is none; write a duration above 0s, or leave slow_start out";
+    if duration.is_zero() { Err(D::Error::custom(none)) } else { Ok(duration) }
 }
 
 impl SlowStart {

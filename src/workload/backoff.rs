@@ -86,7 +86,8 @@ mod tests {
 
     fn read(text: &str) -> Result<Backoff, String> {
         let value: toml_edit::Value = text.parse().unwrap();
-        <Backoff as Deserialize>::deserialize(value.into_deserializer()).map_err(|error| error.message().to_owned())
+        <Backoff as Deserialize>::deserialize(value.into_deserializer())
+            .map_err(|error| error.message().to_owned())
     }
 
     fn waits(text: &str, chance: f64) -> [u64; 5] {

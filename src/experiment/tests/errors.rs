@@ -192,7 +192,7 @@ fn faults() {
         kind = "vpn" ⇒ kind = "vpn"\nconnection = { think_time = { constant = "50000d" } } ¦ 47:29 ¦ to their end ¦ at most
         workers = 8 ⇒ discipline = "lifo" ¦ 35:14 ¦ can't be "lifo" ¦ fifo, processor_sharing
         workers = 8 ⇒ slow_start = { duration = "1m" } ¦ 35:14 ¦ has no `factor` ¦ 3.0
-        workers = 8 ⇒ slow_start = { duration = "0s", factor = 3 } ¦ 35:14 ¦ a slow start of 0s ¦ above 0s
+        workers = 8 ⇒ slow_start = { duration = "0s", factor = 3 } ¦ 35:27 ¦ a slow start of 0s ¦ above 0s
         workers = 8 ⇒ failures = { mode = "slow" } ¦ 35:21 ¦ can't be "slow" ¦ silent, refuse, unhealthy_only, serving_only
         timeout = "5s" ⇒ through_queue = 1 ¦ 32:17 ¦ can't be 1 ¦ true or false
     "#,
