@@ -187,7 +187,7 @@ impl ConnectionTable {
     }
 
     /// The key of a packet of which `fields` count.
-    #[inline]
+    #[inline(always)]
     pub(super) fn key(&mut self, fields: Fields, tuple: &FiveTuple) -> TrackingKey {
         let (source, destination, protocol) = fields.of(tuple);
         let destination = self.destinations.number(destination);

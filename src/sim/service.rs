@@ -15,7 +15,7 @@ use crate::time::SimTime;
 
 impl Machines<'_> {
     /// What a client has just sent: it meets its backend at once where that is known to be then as it is now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive(&mut self, sent: Sent, flow: &mut Current<'_>, calendar: &mut Calendar) {
         match sent {
             Sent::Nothing => {}

@@ -14,6 +14,7 @@ pub struct ClosedLoop {
     /// How many clients there are.
     pub population: Population,
     /// From the end of a client's connection to its next one.
+    #[schemars(extend("examples" = [{ "exponential": { "mean": "5s" } }]))]
     pub think_time: Distribution<SimDuration>,
 }
 
