@@ -48,7 +48,7 @@ impl Problem {
         has: impl Fn(&str) -> bool,
     ) -> Self {
         let key = |field: &&str| field.rsplit('.').next().map(in_file).filter(|key| has(key));
-        let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.clone().key(&key));
+        let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.key(&key));
         let reason = error.reason;
         let problem = Self::saying(error, path);
         match reason {

@@ -28,7 +28,7 @@ impl ArmAxis {
     /// The assignment of `value`, which is one of its values.
     pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
         let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
-        let place = index.map_or_else(|| self.place.clone(), |index| self.place.clone().member(index));
+        let place = index.map_or_else(|| self.place.clone(), |index| self.place.member(index));
         Assignment { path: self.path.clone(), value: value.to_toml(), origin: Origin::File(place) }
     }
 }

@@ -10,7 +10,7 @@ use toml_edit::{InlineTable, Value};
 use super::decimal::Decimal;
 use super::node::Node;
 use super::path::KeyPath;
-use super::problem::{Problem, shown};
+use super::problem::{Problem, refuse, shown};
 use super::reader::read;
 use crate::time::SimDuration;
 
@@ -117,7 +117,7 @@ pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValu
         None => Ok(values),
         Some(index) => {
             let what = format!("has the value {} twice", values[index]);
-            Err(Problem::that(path.clone().member(index), what, "leave one of the two out"))
+            refuse(path.member(index), what, "leave one of the two out")
         }
     }
 }
@@ -153,13 +153,13 @@ pub fn grid(low: &str, high: &str, step: &str) -> Result<Vec<AxisValue>, String>
 
 fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
     if members.is_empty() {
-        return Err(Problem::that(path.clone(), "is empty", "list at least one value"));
+        return refuse(path.clone(), "is empty", "list at least one value");
     }
     check_count(members.len() as i128, path)?;
     let values = members.iter().enumerate().map(|(index, member)| {
         AxisValue::listed(*member).ok_or_else(|| {
             let what = format!("can't be {}", shown(member.found()));
-            Problem::that(path.clone().member(index), what, "list finite numbers, texts, true or false")
+            Problem::that(path.member(index), what, "list finite numbers, texts, true or false")
         })
     });
     values.collect()
@@ -168,7 +168,7 @@ fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Proble
 fn check_count(count: i128, path: &KeyPath) -> Result<(), Problem> {
     if count > VALUES_MAX as i128 {
         let what = format!("has {count} values");
-        return Err(Problem::that(path.clone(), what, format!("an axis has at most {VALUES_MAX}")));
+        return refuse(path.clone(), what, format!("an axis has at most {VALUES_MAX}"));
     }
     Ok(())
 }
@@ -234,13 +234,12 @@ impl Bound {
 
 fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
     if node.as_table().is_none() {
-        let what = format!("can't be {}", shown(node.found()));
         let help = "write a list of values, or { from = 0.0, to = 1.0, step = 0.1 }";
-        return Err(Problem::that(path.clone(), what, help));
+        return refuse(path.clone(), format!("can't be {}", shown(node.found())), help);
     }
     if node.entries().all(|(_, value)| matches!(value, Node::Table(_) | Node::Inline(_))) {
         let help = "put the whole path in quotes, such as \"clients.web-a.addresses\" = [100, 200]";
-        return Err(Problem::that(path.clone(), "is a table without from, to and step", help));
+        return refuse(path.clone(), "is a table without from, to and step", help);
     }
     let AxisRange { from, to, step } = read(node, path)?;
     let form: fn(Decimal) -> AxisValue = match (from, to, step) {
@@ -254,13 +253,13 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
         }
         (Bound::Duration(_), ..) | (_, Bound::Duration(_), _) | (.., Bound::Duration(_)) => {
             let help = "write all of from, to and step as durations, or all as numbers";
-            return Err(Problem::that(path.clone(), "mixes numbers and durations", help));
+            return refuse(path.clone(), "mixes numbers and durations", help);
         }
         _ => |value| AxisValue::new(Form::Number, value.to_float_string()),
     };
     let decimal = |key, bound: Bound| {
         let help = "write at most 15 digits, none of them beyond 1e-15";
-        bound.decimal().ok_or_else(|| Problem::that(path.clone().key(key), "is too long a number", help))
+        bound.decimal().ok_or_else(|| Problem::that(path.key(key), "is too long a number", help))
     };
     let (from, to, step) = (decimal("from", from)?, decimal("to", to)?, decimal("step", step)?);
     let Some(steps) = Decimal::steps(from, to, step) else {
@@ -269,7 +268,7 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
         } else {
             "turn its sign round, or swap from and to"
         };
-        return Err(Problem::that(path.clone().key("step"), "never leads from `from` to `to`", help));
+        return refuse(path.key("step"), "never leads from `from` to `to`", help);
     };
     check_count(steps + 1, path)?;
     Ok((0..=steps).map(|index| form(from.plus(step, index))).collect())

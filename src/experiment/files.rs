@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::open::open;
 use super::path::KeyPath;
-use super::problem::Problem;
+use super::problem::{Problem, refuse};
 use super::trace;
 use crate::random::hash_bytes;
 use crate::workload::TraceSource;
@@ -59,11 +59,11 @@ impl DataFiles {
         match &self.folder {
             Some(folder) => Ok(folder.join(file)),
             None if Path::new(file).is_absolute() => Ok(file.into()),
-            None => Err(Problem::that(
+            None => refuse(
                 place.clone(),
                 "names a file, but the experiment stands in no folder that this could be relative to",
                 "write the experiment into a file, or name a file by its absolute path",
-            )),
+            ),
         }
     }
 

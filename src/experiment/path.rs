@@ -22,15 +22,17 @@ impl KeyPath {
     }
 
     /// On to the value of `key`.
-    pub(super) fn key(mut self, key: &str) -> Self {
-        self.0.push(Step::Key(key.to_owned()));
-        self
+    pub(super) fn key(&self, key: &str) -> Self {
+        self.on(Step::Key(key.to_owned()))
     }
 
     /// On to member `index`.
-    pub(super) fn member(mut self, index: usize) -> Self {
-        self.0.push(Step::Member(index));
-        self
+    pub(super) fn member(&self, index: usize) -> Self {
+        self.on(Step::Member(index))
+    }
+
+    fn on(&self, step: Step) -> Self {
+        Self([&self.0[..], &[step]].concat())
     }
 
     /// The same way from one step further up.

@@ -17,7 +17,7 @@ use super::keys::{KeyRow, KeyTable};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::precision::{Precision, precision};
-use super::problem::{Problem, distinct, shown};
+use super::problem::{Problem, distinct, refuse, shown};
 use super::reader::read;
 use super::threshold::{Threshold, WrittenThreshold, thresholds};
 use super::world::{self, SimulationTable, Warmup};
@@ -154,7 +154,7 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
         let key = if node.get("sweep").is_some() { "sweep" } else { "arms" };
         let key = if node.get(key).is_some() { key } else { "simulation" };
         let what = format!("leads to {runs} runs, replications included");
-        return Err(Problem::that(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}")));
+        return refuse(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}"));
     }
     Ok(plan)
 }
@@ -190,7 +190,7 @@ fn check_warmup(arm: &Arm, finds_warmup: bool) -> Result<(), Problem> {
             }
             _ => continue,
         };
-        return Err(Problem::that(place, what, help));
+        return refuse(place, what, help);
     }
     Ok(())
 }
@@ -223,22 +223,22 @@ fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
     };
     let headers: Vec<WrittenArm> = read(written, &list)?;
     if headers.is_empty() {
-        return Err(Problem::that(list, "is empty", "leave it out for a single arm, \"base\""));
+        return refuse(list, "is empty", "leave it out for a single arm, \"base\"");
     }
     let names: Vec<&str> = headers.iter().map(|header| header.name.as_str()).collect();
-    distinct(&names, |index| list.clone().member(index).key("name"))?;
+    distinct(&names, |index| list.member(index).key("name"))?;
     let nodes = written.members().unwrap_or_default();
     let arms = nodes
         .into_iter()
         .enumerate()
-        .map(|(index, node)| arm(names[index].to_owned(), node, list.clone().member(index), &shared));
+        .map(|(index, node)| arm(names[index].to_owned(), node, list.member(index), &shared));
     arms.collect()
 }
 
 /// The arm that `node`, at `place`, describes.
 fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Result<Arm, Problem> {
     let set = match node.get("set") {
-        Some(set) => assignments(set, &place.clone().key("set"))?,
+        Some(set) => assignments(set, &place.key("set"))?,
         None => Vec::new(),
     };
     let own = match node.get("sweep") {
@@ -289,7 +289,7 @@ fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath,
     if node.as_table().is_none() {
         let what = format!("can't be {}", shown(node.found()));
         let help = "write a table of paths and values, such as { \"server.workers\" = 8 }";
-        return Err(Problem::that(path.clone(), what, help));
+        return refuse(path.clone(), what, help);
     }
     let mut entries: Vec<(NamePath, KeyPath, Node<'a>)> = Vec::new();
     for (keys, value) in dotted_entries(node) {

@@ -81,6 +81,15 @@ impl Problem {
     }
 }
 
+/// Refuses the value at `path`, as [`Problem::that`] says it.
+pub(super) fn refuse<T>(
+    path: KeyPath,
+    what: impl fmt::Display,
+    help: impl Into<String>,
+) -> Result<T, Problem> {
+    Err(Problem::that(path, what, help))
+}
+
 /// Checks that all `names` differ; the one at index `i` stands at `path(i)`.
 pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPath) -> Result<(), Problem> {
     let mut seen = BTreeSet::new();
@@ -88,7 +97,7 @@ pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPat
         None => Ok(()),
         Some(index) => {
             let what = format!("names {} a second time", quoted(names[index].as_ref()));
-            Err(Problem::that(path(index), what, "give each its own name"))
+            refuse(path(index), what, "give each its own name")
         }
     }
 }

@@ -13,7 +13,7 @@ use toml_edit::Value;
 
 use super::node::Node;
 use super::path::{KeyPath, Step};
-use super::problem::{Problem, choice};
+use super::problem::{Problem, choice, refuse};
 
 /// Reads `node`, which stands at `path`.
 pub(super) fn read<'de, T: Deserialize<'de>>(node: Node<'de>, path: &KeyPath) -> Result<T, Problem> {
@@ -124,12 +124,12 @@ impl<'de> Deserializer<'de> for Reader<'de> {
                 let content = Some(Reader::new(content));
                 visitor.visit_enum(Choice { name, content, tag: None })
             }
-            [] => Err(Problem::that(KeyPath::default(), "is empty", choice("", "write one of", variants))),
-            [(first, _), (second, _), ..] => Err(Problem::that(
+            [] => refuse(KeyPath::default(), "is empty", choice("", "write one of", variants)),
+            [(first, _), (second, _), ..] => refuse(
                 KeyPath::default(),
                 format_args!("has both `{first}` and `{second}`"),
                 "keep one of them",
-            )),
+            ),
         }
     }
 
@@ -217,7 +217,7 @@ impl<'de> Choice<'de> {
         let key = self.name;
         let Some(reader) = self.content else {
             let what = format!("needs a value for `{key}`");
-            return Err(Problem::that(KeyPath::default(), what, format!("write {{ {key} = … }}")));
+            return refuse(KeyPath::default(), what, format!("write {{ {key} = … }}"));
         };
         let found = read(reader);
         if self.tag.is_some() {

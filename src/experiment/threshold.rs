@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::Cell;
 use super::arm::Arm;
 use super::path::KeyPath;
-use super::problem::Problem;
+use super::problem::{Problem, refuse};
 use crate::metrics::{METRICS, Metric};
 
 /// A bound on the mean of a metric.
@@ -70,22 +70,21 @@ pub(super) fn thresholds(written: Vec<WrittenThreshold>, arms: &[Arm]) -> Result
 
 fn threshold(written: WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<Threshold, Problem> {
     let WrittenThreshold { metric, arm, min, max } = written;
-    let at = |key| path.clone().key(key);
+    let at = |key| path.key(key);
     if let Some(name) = arm.as_ref().filter(|name| arms.iter().all(|arm| arm.name != **name)) {
         return Err(Problem::unknown_name(at("arm"), name, "arms", arms.iter().map(|arm| arm.name.as_str())));
     }
     for (key, bound) in [("min", min), ("max", max)] {
         if let Some(bound) = bound.filter(|bound| !bound.is_finite()) {
-            return Err(Problem::that(at(key), format_args!("can't be {bound}"), "write a finite number"));
+            return refuse(at(key), format_args!("can't be {bound}"), "write a finite number");
         }
     }
     match (min, max) {
         (None, None) => {
-            Err(Problem::that(path, "has neither `min` nor `max`", "add one of the two, such as max = 0.001"))
+            refuse(path, "has neither `min` nor `max`", "add one of the two, such as max = 0.001")
         }
         (Some(min), Some(max)) if min > max => {
-            let what = format!("is {min}, above `max` = {max}");
-            Err(Problem::that(at("min"), what, "swap the two"))
+            refuse(at("min"), format!("is {min}, above `max` = {max}"), "swap the two")
         }
         _ => {
             let names = METRICS.iter().map(|metric| metric.name);

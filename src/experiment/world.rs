@@ -29,7 +29,7 @@ use super::files::DataFiles;
 use super::keys::KeyTable;
 use super::node::Node;
 use super::path::KeyPath;
-use super::problem::{Problem, distinct};
+use super::problem::{Problem, distinct, refuse};
 use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
@@ -165,11 +165,11 @@ impl World {
             (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, zones, operations),
             (None, Some(_)) => {
                 let help = "add [[target_pools]] with name = \"…\"";
-                Err(Problem::that(KeyPath::default(), "has no `target_pools`", help))
+                refuse(KeyPath::default(), "has no `target_pools`", help)
             }
             (None, None) if !self.target_pools.is_empty() => {
                 let help = "add forwarding_rule = { target = \"…\" }, the pool that traffic goes to";
-                Err(Problem::that(KeyPath::default(), "has no `forwarding_rule`", help))
+                refuse(KeyPath::default(), "has no `forwarding_rule`", help)
             }
             (None, None) => Err(Problem::missing_key(KeyPath::default(), "backend_service")),
         }
@@ -246,9 +246,8 @@ fn before_the_end(at: SimDuration, timing: &Timing, path: &KeyPath) -> Result<Si
         return Ok(moment);
     }
     let end = timing.window_end() - SimTime::ZERO;
-    let what = format!("is {at}, but the measured window ends at {end}");
     let help = "write an earlier time, on the clock that starts with the warm-up";
-    Err(Problem::that(path.clone().key("at"), what, help))
+    refuse(path.key("at"), format!("is {at}, but the measured window ends at {end}"), help)
 }
 
 /// Checks that `length`, which may be nothing, is not longer than any run.
@@ -256,8 +255,7 @@ fn not_forever(length: SimDuration, path: KeyPath) -> Result<(), Problem> {
     if length <= Span::LONGEST {
         return Ok(());
     }
-    let what = format!("is {length}, longer than any run");
-    Err(Problem::that(path, what, format!("write at most {}", Span::LONGEST)))
+    refuse(path, format!("is {length}, longer than any run"), format!("write at most {}", Span::LONGEST))
 }
 
 /// `[region]`
@@ -277,13 +275,12 @@ impl Region {
     fn zones(&self) -> Result<IdVec<ZoneId, String>, Problem> {
         let path = || KeyPath::to("region").key("zones");
         if self.zones.is_empty() {
-            return Err(Problem::that(path(), "is empty", "name at least one zone"));
+            return refuse(path(), "is empty", "name at least one zone");
         }
         distinct(&self.zones, |index| path().member(index))?;
         if let Some(index) = self.zones.iter().position(|zone| RESERVED.contains(&zone.as_str())) {
-            let what = format!("can't be {:?}", self.zones[index].as_str());
             let help = "results use this word; choose another name";
-            return Err(Problem::that(path().member(index), what, help));
+            return refuse(path().member(index), format!("can't be {:?}", self.zones[index].as_str()), help);
         }
         Ok(self.zones.iter().map(|zone| zone.as_str().to_owned()).collect())
     }

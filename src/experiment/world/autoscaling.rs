@@ -9,7 +9,7 @@ use super::groups::MemberCount;
 use super::not_forever;
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
 
@@ -59,32 +59,32 @@ impl AutoscalingKeys {
         workers: Workers,
         group: &KeyPath,
     ) -> Result<AutoscalingPolicy, Problem> {
-        let place = group.clone().key("autoscaling_policy");
+        let place = group.key("autoscaling_policy");
         let (least, most) = (self.min_num_replicas.map_or(size, Whole::get), self.max_num_replicas.get());
         if size < least || size > most {
             let what = format!("is {size}, but the group is to have {least} to {most} members");
             let help = "write a size within min_num_replicas and max_num_replicas";
-            return Err(Problem::that(group.clone().key("size"), what, help));
+            return refuse(group.key("size"), what, help);
         }
         if workers == Workers::Unlimited {
             let what = "follows a utilization, which unlimited workers do not have";
-            return Err(Problem::that(place, what, "write a number of workers in [server]"));
+            return refuse(place, what, "write a number of workers in [server]");
         }
         if self.cpu_utilization.utilization_target.value() <= 0.0 {
             let path = place.key("cpu_utilization").key("utilization_target");
-            return Err(Problem::that(path, "can't be 0", "write a share above 0.0, such as 0.6"));
+            return refuse(path, "can't be 0", "write a share above 0.0, such as 0.6");
         }
         for (key, length) in [
             ("cool_down_period", self.cool_down_period),
             ("boot_time", self.boot_time),
             ("stabilization_period", self.stabilization_period),
         ] {
-            not_forever(length, place.clone().key(key))?;
+            not_forever(length, place.key(key))?;
         }
         if self.evaluation_interval.get() < SimDuration::from_secs(1) {
             let what =
                 format!("is {}, which looks more often than any autoscaler", self.evaluation_interval.get());
-            return Err(Problem::that(place.key("evaluation_interval"), what, "write 1s or more"));
+            return refuse(place.key("evaluation_interval"), what, "write 1s or more");
         }
         let number = |count| NonZeroU32::new(count).expect("at least one member");
         Ok(AutoscalingPolicy {

@@ -16,7 +16,7 @@ use crate::compute::{
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::ratio::Ratio;
@@ -309,7 +309,7 @@ impl ServiceTable {
         zones: &IdVec<ZoneId, String>,
     ) -> Result<Vec<GroupPlan<'_>>, Problem> {
         if self.backends.is_empty() {
-            return Err(Problem::that(list(), "is empty", "write at least one group of backends"));
+            return refuse(list(), "is empty", "write at least one group of backends");
         }
         let mut plans = Vec::new();
         for (index, group) in self.backends.iter().enumerate() {
@@ -320,7 +320,7 @@ impl ServiceTable {
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             plans.push(GroupPlan {
                 name: group.group.as_str(),
-                place: path.clone().key("group"),
+                place: path.key("group"),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
                 size: group.size.get(),
                 added: 0,
@@ -339,7 +339,7 @@ impl ServiceTable {
         if group.weight.is_none() {
             return Ok(());
         }
-        let weight = path.clone().key("weight");
+        let weight = path.key("weight");
         if !self.service().locality().is_weighted() {
             let policy = match self.load_balancing_scheme {
                 Scheme::Internal => "WEIGHTED_GCP_RENDEZVOUS",
@@ -347,15 +347,11 @@ impl ServiceTable {
             };
             let help =
                 format!("write backend_service.locality_lb_policy = {policy:?}, or leave the weight out");
-            return Err(Problem::that(weight, "has no effect: this locality policy ignores weights", help));
+            return refuse(weight, "has no effect: this locality policy ignores weights", help);
         }
         if !check.carries_weights() {
             let help = "write health_check.type = \"HTTP\", \"HTTPS\" or \"HTTP2\"";
-            return Err(Problem::that(
-                weight,
-                "has no effect: replies to this health check carry no weights",
-                help,
-            ));
+            return refuse(weight, "has no effect: replies to this health check carry no weights", help);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::compute::ServiceProtocol;
 use crate::experiment::bounded::{Name, Span, Whole};
 use crate::experiment::files::DataFiles;
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::trace::WrittenArrivals;
 use crate::ids::{BackendId, ClientId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
 use crate::lb::packet::Protocol;
@@ -169,11 +169,11 @@ pub(super) fn clients(
 ) -> Result<PlacedClients, Problem> {
     let list = || KeyPath::to("clients");
     if written.is_empty() {
-        return Err(Problem::that(list(), "is empty", "write at least one client group"));
+        return refuse(list(), "is empty", "write at least one client group");
     }
     if written.len() > MAX_CLIENT_GROUPS {
         let what = format!("has {} client groups", written.len());
-        return Err(Problem::that(list(), what, format!("write at most {MAX_CLIENT_GROUPS}")));
+        return refuse(list(), what, format!("write at most {MAX_CLIENT_GROUPS}"));
     }
     let own = written.iter().enumerate();
     let own = own.map(|(index, client)| client.own_backends(backends, &list().member(index)));
@@ -182,7 +182,7 @@ pub(super) fn clients(
         written.iter().zip(&own).map(|(client, own)| u64::from(client.addresses(own).get())).sum();
     if total > ADDRESSES_MAX {
         let what = format!("has {total} addresses in all");
-        return Err(Problem::that(list(), what, format!("write at most {ADDRESSES_MAX}")));
+        return refuse(list(), what, format!("write at most {ADDRESSES_MAX}"));
     }
     let names: Vec<&str> = written.iter().map(|client| client.name.as_str()).collect();
     distinct(&names, |index| list().member(index).key("name"))?;
@@ -240,39 +240,38 @@ impl Client {
 
     /// Checks that its connections come to an end, and that nothing stands there for nothing.
     fn check_connections(&self, path: &KeyPath) -> Result<(), Problem> {
-        let key = |key| path.clone().key("connection").key(key);
+        let key = |key| path.key("connection").key(key);
         let requests = self.connection.requests.mean();
         if !(1.0..=REQUESTS_MAX).contains(&requests) {
-            let what = format!("is {requests} on average");
             let help = format!("write 1 to {REQUESTS_MAX} requests; connections of more have a max_age");
-            return Err(Problem::that(key("requests"), what, help));
+            return refuse(key("requests"), format!("is {requests} on average"), help);
         }
         let think = SimDuration::from_nanos_f64(self.connection.think_time.mean());
         if think > THINK_TIME_MAX {
             let what = format!("is {think} on average, and a run follows its connections to their end");
-            return Err(Problem::that(key("think_time"), what, format!("write at most {THINK_TIME_MAX}")));
+            return refuse(key("think_time"), what, format!("write at most {THINK_TIME_MAX}"));
         }
         if self.retries.get() == 0 && self.retry_backoff != Backoff::default() {
             let what = "says when to try again, but there are no retries";
-            return Err(Problem::that(path.clone().key("retry_backoff"), what, "add retries = 1 or more"));
+            return refuse(path.key("retry_backoff"), what, "add retries = 1 or more");
         }
         Ok(())
     }
 
     /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.
     fn protocol(&self, front: Front, path: &KeyPath) -> Result<Protocol, Problem> {
-        let at = |key| path.clone().key(key);
+        let at = |key| path.key(key);
         let is_next_hop = self.destinations.get() > 1;
         match front {
             Front::External(_) | Front::TargetPool if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";
-                return Err(Problem::that(at("destinations"), "needs a next hop", help));
+                return refuse(at("destinations"), "needs a next hop", help);
             }
             Front::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
                 let what = "makes the load balancer a next hop, and one of protocol L3_DEFAULT drops everything then";
                 let help =
                     "write backend_service.protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
-                return Err(Problem::that(at("destinations"), what, help));
+                return refuse(at("destinations"), what, help);
             }
             _ => {}
         }
@@ -282,18 +281,18 @@ impl Client {
         if !taken.contains(&protocol) {
             let names: Vec<&str> = taken.iter().map(|protocol| protocol.name()).collect();
             let what = format!("is {}, which the load balancer does not take", protocol.name());
-            return Err(Problem::that(at("protocol"), what, format!("write {}", names.join(", "))));
+            return refuse(at("protocol"), what, format!("write {}", names.join(", ")));
         }
         if !self.fragmented.is_zero() && protocol != Protocol::Udp {
             let what = format!("has no meaning for {}", protocol.name());
-            return Err(Problem::that(at("fragmented"), what, "leave it out, or write protocol = \"UDP\""));
+            return refuse(at("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
         }
         Ok(protocol)
     }
 
     /// The members that it is, if it is a group of backends: those that the group has at first, which are in one zone.
     fn own_backends(&self, (groups, backends): &Backends, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
-        let at = |key| path.clone().key(key);
+        let at = |key| path.key(key);
         let strays = [
             ("zone", self.zone.is_some()),
             ("region", self.region.is_some()),
@@ -304,16 +303,12 @@ impl Client {
             (ClientKind::Backend, None, _) => return Err(Problem::missing_key(path.clone(), "group")),
             (ClientKind::Backend, Some(_), Some((key, _))) => {
                 let what = "has no meaning for a client of kind backend";
-                return Err(Problem::that(at(key), what, format!("leave `{key}` out")));
+                return refuse(at(key), what, format!("leave `{key}` out"));
             }
             (ClientKind::Backend, Some(name), None) => name,
             (kind, Some(_), _) => {
                 let what = format!("has no meaning for a client of kind {}", kind.name());
-                return Err(Problem::that(
-                    at("group"),
-                    what,
-                    "leave `group` out, or write kind = \"backend\"",
-                ));
+                return refuse(at("group"), what, "leave `group` out, or write kind = \"backend\"");
             }
             (_, None, _) => return Ok(Vec::new()),
         };
@@ -324,12 +319,11 @@ impl Client {
         let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
         let Some((_, zone)) = members.first() else {
             let what = format!("is {name:?}, which serves nobody");
-            return Err(Problem::that(at("group"), what, "name a group of backends that serve"));
+            return refuse(at("group"), what, "name a group of backends that serve");
         };
         if members.iter().any(|(_, other)| other != zone) {
-            let what = format!("is {name:?}, which is in several zones");
             let help = "name a group in one zone, and write a client group for each zone";
-            return Err(Problem::that(at("group"), what, help));
+            return refuse(at("group"), format!("is {name:?}, which is in several zones"), help);
         }
         Ok(members.into_iter().map(|(id, _)| id).collect())
     }
@@ -356,7 +350,7 @@ impl Client {
                     "write addresses = {} or more: {CLIENTS_MAX} clients can share one",
                     population.div_ceil(CLIENTS_MAX)
                 );
-                return Err(Problem::that(path.key("closed").key("population"), what, help));
+                return refuse(path.key("closed").key("population"), what, help);
             }
         }
         self.arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
@@ -370,33 +364,31 @@ impl Client {
         front: Front,
         path: &KeyPath,
     ) -> Result<(TrafficOrigin, &'a str), Problem> {
-        let at = |key| path.clone().key(key);
+        let at = |key| path.key(key);
         let kind = self.kind.name();
         match (self.kind, &self.zone, &self.region) {
-            (ClientKind::Internet, _, _) if matches!(front, Front::Internal(_)) => Err(Problem::that(
+            (ClientKind::Internet, _, _) if matches!(front, Front::Internal(_)) => refuse(
                 at("kind"),
                 "can't be \"internet\": the internet does not reach an internal load balancer",
                 "write vm, vpn or interconnect",
-            )),
-            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, Front::Internal(_)) => {
-                Err(Problem::that(
-                    at("kind"),
-                    "can't be \"private_service_connect\": only internal load balancers are published so",
-                    "write vm, vpn, interconnect or internet",
-                ))
-            }
+            ),
+            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, Front::Internal(_)) => refuse(
+                at("kind"),
+                "can't be \"private_service_connect\": only internal load balancers are published so",
+                "write vm, vpn, interconnect or internet",
+            ),
             (ClientKind::Vm, Some(zone), None) => {
                 Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
             }
             (ClientKind::Vm, None, Some(other)) => elsewhere(other.as_str(), region, zones, at("region")),
             (ClientKind::Vm, Some(_), Some(_)) => {
                 let help = "keep `zone` for a VM of the region, `region` for a VM of another one";
-                Err(Problem::that(at("region"), "stands beside `zone`", help))
+                refuse(at("region"), "stands beside `zone`", help)
             }
             (ClientKind::Vm, None, None) => {
                 let zone = &zones[ZoneId::from_index(0)];
                 let help = format!("add zone = {zone:?}, or region = \"…\" for a VM of another region");
-                Err(Problem::that(path.clone(), "has no `zone`", help))
+                refuse(path.clone(), "has no `zone`", help)
             }
             (ClientKind::Vpn | ClientKind::Interconnect, None, None) => Ok((TrafficOrigin::Hybrid, kind)),
             (ClientKind::Internet, None, None) => Ok((TrafficOrigin::Internet, kind)),
@@ -406,7 +398,7 @@ impl Client {
             (_, zone, _) => {
                 let key = if zone.is_some() { "zone" } else { "region" };
                 let help = format!("leave `{key}` out, or write kind = \"vm\"");
-                Err(Problem::that(at(key), format_args!("has no meaning for a client of kind {kind}"), help))
+                refuse(at(key), format_args!("has no meaning for a client of kind {kind}"), help)
             }
         }
     }
@@ -422,18 +414,14 @@ fn elsewhere<'a>(
     if other == region {
         let zone = &zones[ZoneId::from_index(0)];
         let what = format!("is {other:?}, the load balancer's own region");
-        return Err(Problem::that(path, what, format!("say which zone it is in instead: zone = {zone:?}")));
+        return refuse(path, what, format!("say which zone it is in instead: zone = {zone:?}"));
     }
     if zones.iter().any(|zone| zone == other) {
         let what = format!("is {other:?}, a zone of the load balancer's region");
-        return Err(Problem::that(path, what, format!("write zone = {other:?} instead")));
+        return refuse(path, what, format!("write zone = {other:?} instead"));
     }
     if super::RESERVED.contains(&other) {
-        return Err(Problem::that(
-            path,
-            format_args!("can't be {other:?}"),
-            "name a region, such as \"europe-west1\"",
-        ));
+        return refuse(path, format_args!("can't be {other:?}"), "name a region, such as \"europe-west1\"");
     }
     Ok((TrafficOrigin::OtherRegion, other))
 }

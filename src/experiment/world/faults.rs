@@ -10,7 +10,7 @@ use super::operations::History;
 use super::{before_the_end, not_forever, zone_id};
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::worlds::FaultWords;
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
@@ -195,9 +195,8 @@ impl WrittenFault {
         ];
         let stray = owned.into_iter().find(|(_, is_there, owner)| *is_there && *owner != self.kind);
         if let Some((key, _, owner)) = stray {
-            let what = format!("means nothing to kind = {:?}", self.kind.name());
             let help = format!("leave it out, or write kind = {:?}", owner.name());
-            return Err(Problem::that(path.clone().key(key), what, help));
+            return refuse(path.key(key), format!("means nothing to kind = {:?}", self.kind.name()), help);
         }
         let rolling = self.kind == Kind::RollingRestart;
         let alone = [
@@ -211,7 +210,7 @@ impl WrittenFault {
         match alone.into_iter().find(|(_, is_there, _)| *is_there) {
             Some((key, _, other)) => {
                 let what = format!("stands beside {other}, which says when the fault strikes");
-                Err(Problem::that(path.clone().key(key), what, "keep one of the two"))
+                refuse(path.key(key), what, "keep one of the two")
             }
             None => Ok(()),
         }
@@ -220,7 +219,7 @@ impl WrittenFault {
     fn schedule(&self, timing: &Timing, path: &KeyPath) -> Result<FaultSchedule, Problem> {
         if let Some(Random { time_between, duration }) = &self.random {
             let cycle = SimDuration::from_nanos_f64(time_between.mean() + duration.mean());
-            rarely(cycle, timing, || path.clone().key("random"))?;
+            rarely(cycle, timing, || path.key("random"))?;
             let (time_between, duration) = (time_between.clone(), duration.clone());
             return Ok(FaultSchedule::Random { time_between, duration });
         }
@@ -230,7 +229,7 @@ impl WrittenFault {
         if self.kind == Kind::RollingRestart {
             let batch = self.batch.unwrap_or(Whole::new(1)).get();
             for (key, length) in [("pause", self.pause), ("grace", self.grace)] {
-                not_forever(length.unwrap_or_default(), path.clone().key(key))?;
+                not_forever(length.unwrap_or_default(), path.key(key))?;
             }
             return Ok(FaultSchedule::Rolling {
                 at,
@@ -243,18 +242,18 @@ impl WrittenFault {
         let Some(Flapping { period, active }) = &self.flapping else {
             return Ok(FaultSchedule::Once { at, duration });
         };
-        let path = path.clone().key("flapping");
+        let path = path.key("flapping");
         let (period, active) = (period.get(), active.get());
         if active >= period {
             let what = format!("is {active}, but the period is {period}");
-            return Err(Problem::that(path.key("active"), what, "write less than the period"));
+            return refuse(path.key("active"), what, "write less than the period");
         }
         rarely(period, timing, || path.key("period"))?;
         Ok(FaultSchedule::Flapping { at, duration, period, active })
     }
 
     fn effect(&self, start: SimTime, victims: &Victims<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
-        let target = path.clone().key("target");
+        let target = path.key("target");
         if self.kind.is_of_links() {
             return Ok(FaultEffect::Link {
                 between: self.target.link(self.kind, victims, target)?,
@@ -265,7 +264,7 @@ impl WrittenFault {
             let what = format!("is the network, which can't be {}", self.kind.name());
             let help =
                 "write kind = \"link_delay\" or \"link_loss\", or name backends by zone, group or backends";
-            return Err(Problem::that(target.key("link"), what, help));
+            return refuse(target.key("link"), what, help);
         }
         let mode = match self.kind {
             Kind::Refuse => FailureMode::Refuse,
@@ -287,7 +286,7 @@ impl WrittenFault {
             let what =
                 "names members of a group that has an autoscaling_policy, whose batches are not known ahead";
             let help = "name a group without one, or write kind = \"refuse\" with a fraction";
-            return Err(Problem::that(target, what, help));
+            return refuse(target, what, help);
         }
         Ok(FaultEffect::Backends {
             targets,
@@ -315,7 +314,7 @@ fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -
         return Ok(());
     }
     let what = format!("strikes every {cycle}, more than {MOST_STRIKES} times in a run");
-    Err(Problem::that(path(), what, "write longer times, or a shorter run"))
+    refuse(path(), what, "write longer times, or a shorter run")
 }
 
 impl Victims<'_> {
@@ -357,13 +356,13 @@ impl FaultTarget {
         ];
         if let Some((key, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
             let what = format!("means nothing to kind = {:?}", kind.name());
-            return Err(Problem::that(path.key(key), what, "name two zones by link = [\"…\", \"…\"]"));
+            return refuse(path.key(key), what, "name two zones by link = [\"…\", \"…\"]");
         }
         let Some(names) = &self.link else {
-            return Err(Problem::that(path, "names no network", "add link = [\"…\", \"…\"], two zones"));
+            return refuse(path, "names no network", "add link = [\"…\", \"…\"], two zones");
         };
         let path = path.key("link");
-        let end = |end: usize| zone_id(victims.zones, &names[end], &path.clone().member(end));
+        let end = |end: usize| zone_id(victims.zones, &names[end], &path.member(end));
         Ok([end(0)?, end(1)?])
     }
 
@@ -372,11 +371,11 @@ impl FaultTarget {
         let (groups, backends) = victims.backends;
         match (&self.zone, &self.group, &self.backends) {
             (Some(zone), None, None) => {
-                let id = zone_id(victims.zones, zone, &path.clone().key("zone"))?;
+                let id = zone_id(victims.zones, zone, &path.key("zone"))?;
                 let members = victims.such(at, |spec| spec.zone == id);
                 if members.is_empty() {
                     let what = format!("is {zone:?}, where no backend is at that time");
-                    return Err(Problem::that(path.key("zone"), what, "name a zone that has backends"));
+                    return refuse(path.key("zone"), what, "name a zone that has backends");
                 }
                 Ok(members)
             }
@@ -388,20 +387,16 @@ impl FaultTarget {
                 let members = victims.such(at, |spec| spec.group == id);
                 if members.is_empty() {
                     let what = format!("is {name:?}, which has no members at that time");
-                    return Err(Problem::that(path, what, "name a group that has members"));
+                    return refuse(path, what, "name a group that has members");
                 }
                 Ok(members)
             }
             (None, None, Some(names)) => named(backends, names, path.key("backends")),
             (None, None, None) => {
                 let help = "add zone = \"…\", group = \"…\" or backends = [\"…\"]";
-                Err(Problem::that(path, "names no backends", help))
+                refuse(path, "names no backends", help)
             }
-            _ => Err(Problem::that(
-                path,
-                "names backends in several ways",
-                "keep one of zone, group and backends",
-            )),
+            _ => refuse(path, "names backends in several ways", "keep one of zone, group and backends"),
         }
     }
 }
@@ -412,14 +407,14 @@ fn named(
     path: KeyPath,
 ) -> Result<Vec<BackendId>, Problem> {
     if names.is_empty() {
-        return Err(Problem::that(path, "is empty", "name at least one backend"));
+        return refuse(path, "is empty", "name at least one backend");
     }
-    distinct(names, |index| path.clone().member(index))?;
+    distinct(names, |index| path.member(index))?;
     let ids: BTreeMap<&str, BackendId> = backends.pairs().map(|(id, spec)| (&spec.name[..], id)).collect();
     let found = names.iter().enumerate().map(|(index, name)| {
         let known = backends.iter().map(|spec| spec.name.as_str());
         let id = ids.get(name.as_str()).copied();
-        id.ok_or_else(|| Problem::unknown_name(path.clone().member(index), name, "backends", known))
+        id.ok_or_else(|| Problem::unknown_name(path.member(index), name, "backends", known))
     });
     found.collect()
 }

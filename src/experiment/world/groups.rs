@@ -11,7 +11,7 @@ use super::zone_id;
 use crate::compute::{ControlPlane, Home, PlannedInstance, Reference};
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;
@@ -52,7 +52,7 @@ impl ServerKeys {
     pub(super) fn of_group(&self, base: &Server, group: &KeyPath) -> Result<Server, Problem> {
         let server = self.clone().over(base.clone());
         let place = |is_own: bool, key| {
-            let table = if is_own { group.clone().key("server") } else { KeyPath::to("server") };
+            let table = if is_own { group.key("server") } else { KeyPath::to("server") };
             table.key(key)
         };
         if let Some(failures) = &server.failures {
@@ -60,13 +60,13 @@ impl ServerKeys {
             if cycle < SHORTEST_CYCLE.as_nanos() as f64 {
                 let what = format!("come and go every {} on average", SimDuration::from_nanos_f64(cycle));
                 let help = format!("write times that are together {SHORTEST_CYCLE} or more");
-                return Err(Problem::that(place(self.failures.is_some(), "failures"), what, help));
+                return refuse(place(self.failures.is_some(), "failures"), what, help);
             }
         }
         if server.discipline == Discipline::ProcessorSharing && server.workers == Workers::Unlimited {
             let what = "shares workers that are unlimited";
             let help = "write a number of workers, or leave discipline out";
-            return Err(Problem::that(place(self.discipline.is_some(), "discipline"), what, help));
+            return refuse(place(self.discipline.is_some(), "discipline"), what, help);
         }
         Ok(server)
     }
@@ -195,16 +195,15 @@ pub(super) fn establish(
     let total: u64 = plans.iter().map(GroupPlan::ever).sum();
     if total > MAX_BACKENDS as u64 {
         let what = format!("has {total} members, those included that are added later");
-        return Err(Problem::that(list.clone(), what, format!("write at most {MAX_BACKENDS}")));
+        return refuse(list.clone(), what, format!("write at most {MAX_BACKENDS}"));
     }
     let mut backends = Backends::default();
     for plan in plans {
         let last = format!("{}-{}", plan.name, plan.ever());
         if last.len() > ResourceName::LONGEST {
-            let what = format!("has members with names as long as {last:?}");
             let help =
                 format!("shorten it: instances have names of at most {} characters", ResourceName::LONGEST);
-            return Err(Problem::that(plan.place.clone(), what, help));
+            return refuse(plan.place.clone(), format!("has members with names as long as {last:?}"), help);
         }
         if plan.is_ever_served {
             plan.enrol(&mut backends, plane);
@@ -262,28 +261,26 @@ pub(super) fn zones_of(
     path: &KeyPath,
 ) -> Result<Vec<ZoneId>, Problem> {
     match (zone, several) {
-        (Some(zone), None) => Ok(vec![zone_id(zones, zone, &path.clone().key("zone"))?]),
+        (Some(zone), None) => Ok(vec![zone_id(zones, zone, &path.key("zone"))?]),
         (None, Some(names)) if !names.is_empty() => {
-            let path = path.clone().key("zones");
-            distinct(names, |index| path.clone().member(index))?;
+            let path = path.key("zones");
+            distinct(names, |index| path.member(index))?;
             let ids = names.iter().enumerate();
-            ids.map(|(index, name)| zone_id(zones, name, &path.clone().member(index))).collect()
+            ids.map(|(index, name)| zone_id(zones, name, &path.member(index))).collect()
         }
-        (None, Some(_)) => {
-            Err(Problem::that(path.clone().key("zones"), "is empty", "name at least one zone"))
-        }
-        (Some(_), Some(_)) => Err(Problem::that(
-            path.clone().key("zones"),
+        (None, Some(_)) => refuse(path.key("zones"), "is empty", "name at least one zone"),
+        (Some(_), Some(_)) => refuse(
+            path.key("zones"),
             "stands beside `zone`",
             "keep `zone` for a group in one zone, `zones` for one that is spread",
-        )),
-        (None, None) => Err(Problem::that(
+        ),
+        (None, None) => refuse(
             path.clone(),
             "has no `zone`",
             format!(
                 "add zone = {:?}, or zones = [...] for a group that is spread",
                 zones[ZoneId::from_index(0)]
             ),
-        )),
+        ),
     }
 }

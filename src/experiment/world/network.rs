@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::zone_id;
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::ids::{ClientId, IdVec, PlaceId, ZoneId};
 use crate::lb::policy::TrafficOrigin;
 use crate::random::Distribution;
@@ -98,19 +98,15 @@ impl NetworkKeys {
         let mut links: Vec<([ZoneId; 2], RoundTrip)> = Vec::new();
         for (index, link) in self.links.iter().enumerate() {
             let path = KeyPath::to("network").key("links").member(index).key("between");
-            let end = |end: usize| zone_id(zones, &link.between[end], &path.clone().member(end));
+            let end = |end: usize| zone_id(zones, &link.between[end], &path.member(end));
             let ends = [end(0)?, end(1)?];
             if ends[0] == ends[1] {
                 let what = format!("names {:?} twice", link.between[0]);
-                return Err(Problem::that(path, what, "name two zones; within a zone same_zone_rtt holds"));
+                return refuse(path, what, "name two zones; within a zone same_zone_rtt holds");
             }
             let ends = [ends[0].min(ends[1]), ends[0].max(ends[1])];
             if links.iter().any(|(earlier, _)| *earlier == ends) {
-                return Err(Problem::that(
-                    path,
-                    "names a pair that an earlier link names",
-                    "keep one of the two",
-                ));
+                return refuse(path, "names a pair that an earlier link names", "keep one of the two");
             }
             links.push((ends, link.rtt.clone()));
         }

@@ -10,7 +10,7 @@ use super::groups::GroupPlan;
 use super::operator::{Operator, Verb};
 use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::experiment::reader::{read, read_tagged};
 use crate::ids::BackendId;
 use crate::lb::change::Change;
@@ -55,7 +55,7 @@ pub(super) fn operations(root: Node<'_>) -> Result<Vec<WrittenOperation<'_>>, Pr
     let heads: Vec<Head> = read(written, &list)?;
     let members = written.members().unwrap_or_default().into_iter().zip(heads).enumerate();
     let operations = members.map(|(index, (node, Head { at }))| {
-        let path = list.clone().member(index);
+        let path = list.member(index);
         let verb = read_tagged(node, "do", COMMON, &path).map_err(Problem::with_reason)?;
         Ok(WrittenOperation { at, verb, node, path })
     });
@@ -121,8 +121,7 @@ impl History {
                 operator.apply(verb).map_err(|error| Problem::of_operation(error, path, *at, has))?;
             if changes.iter().filter_map(Change::member).any(&is_autoscaled) {
                 let what = "changes the members of a group that has an autoscaling_policy";
-                let help = "leave the operation out, or the policy";
-                return Err(Problem::that(path.clone(), what, help));
+                return refuse(path.clone(), what, "leave the operation out, or the policy");
             }
             let at = SimTime::ZERO + *at;
             existing.push((at, operator.plane.backends()));

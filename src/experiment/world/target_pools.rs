@@ -13,7 +13,7 @@ use crate::compute::{
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::affinity::SessionAffinity;
@@ -154,7 +154,7 @@ impl RuleTable {
         let Some(target) = &self.target else {
             let example = pools.first().copied().unwrap_or("www");
             let help = format!("add target = {example:?}, a target pool");
-            return Err(Problem::that(KeyPath::to("forwarding_rule"), "has no `target`", help));
+            return refuse(KeyPath::to("forwarding_rule"), "has no `target`", help);
         };
         Ok(ForwardingRule {
             name: self.name().to_owned(),
@@ -194,7 +194,7 @@ pub(super) fn groups<'a>(
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             plans.push(GroupPlan {
                 name: group.name.as_str(),
-                place: path.clone().key("name"),
+                place: path.key("name"),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
                 size: group.size.get(),
                 added: 0,

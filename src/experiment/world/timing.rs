@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
 use crate::experiment::precision::WrittenPrecision;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::sim::scenario::Timing;
 use crate::stats::{MSER_BATCH, MSER_BATCHES_MIN};
 use crate::time::SimDuration;
@@ -114,7 +114,7 @@ impl SimulationTable {
         let path = |key| KeyPath::to("simulation").key(key);
         if warmup > Span::LONGEST {
             let help = format!("write at most \"{}\" (ten years)", Span::LONGEST);
-            return Err(Problem::that(path("warmup"), format_args!("can't be {warmup}"), help));
+            return refuse(path("warmup"), format_args!("can't be {warmup}"), help);
         }
         let (duration, sample_interval) = (duration.get(), sample_interval.get());
         let samples = duration.as_nanos().div_ceil(sample_interval.as_nanos());
@@ -122,7 +122,7 @@ impl SimulationTable {
             let what = format!("is {sample_interval}, which cuts {duration} into {samples} samples");
             let least = SimDuration::from_nanos(duration.as_nanos().div_ceil(SAMPLES_MAX));
             let help = format!("write at least \"{least}\", for at most {SAMPLES_MAX} samples");
-            return Err(Problem::that(path("sample_interval"), what, help));
+            return refuse(path("sample_interval"), what, help);
         }
         let least = (MSER_BATCH * MSER_BATCHES_MIN) as u64;
         if self.warmup == Warmup::Auto && duration.as_nanos() / sample_interval.as_nanos() < least {
@@ -133,7 +133,7 @@ impl SimulationTable {
             let help = format!(
                 "write at most \"{most}\", for at least {least} samples, or give `warmup` as a duration"
             );
-            return Err(Problem::that(path("sample_interval"), what, help));
+            return refuse(path("sample_interval"), what, help);
         }
         Ok(Timing { warmup, duration, sample_interval })
     }
