@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer};
 use toml_edit::{InlineTable, Value};
 
+use super::bounded::scalar;
 use super::decimal::Decimal;
 use super::node::Node;
 use super::path::KeyPath;
@@ -21,15 +23,8 @@ const VALUES_MAX: usize = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisValue {
     text: String,
-    form: Form,
-}
-
-/// What a value is in TOML.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Number,
-    Boolean,
-    Text,
+    /// Whether it is a text in TOML too; otherwise a number, true or false.
+    is_text: bool,
 }
 
 impl AxisValue {
@@ -40,50 +35,46 @@ impl AxisValue {
 
     /// The value as a number, durations in seconds; absent if it is neither.
     pub fn number(&self) -> Option<f64> {
-        match self.form {
-            Form::Number => self.text.parse().ok(),
-            Form::Boolean => None,
-            Form::Text => self.text.parse().ok().map(SimDuration::as_secs_f64),
+        if self.is_text {
+            return self.text.parse().ok().map(SimDuration::as_secs_f64);
         }
+        self.text.parse().ok()
     }
 
     /// The value as JSON: a number, true or false, or a text.
     pub fn to_json(&self) -> serde_json::Value {
-        match self.form {
-            Form::Number => match self.text.parse::<i64>() {
-                Ok(number) => number.into(),
-                Err(_) => self.number().into(),
-            },
-            Form::Boolean => (self.text == "true").into(),
-            Form::Text => self.text.as_str().into(),
+        match self.to_toml() {
+            Value::Integer(number) => (*number.value()).into(),
+            Value::Float(number) => (*number.value()).into(),
+            Value::Boolean(value) => (*value.value()).into(),
+            _ => self.text.as_str().into(),
         }
     }
 
     /// The value as TOML.
     pub(super) fn to_toml(&self) -> Value {
-        match self.form {
-            Form::Number => self.text.parse().expect("numbers are kept as TOML has them"),
-            Form::Boolean => Value::from(self.text == "true"),
-            Form::Text => Value::from(self.text.as_str()),
+        if self.is_text {
+            return Value::from(self.text.as_str());
         }
+        self.text.parse().expect("numbers are kept as TOML has them")
     }
 
-    fn new(form: Form, text: impl Into<String>) -> Self {
-        Self { text: text.into(), form }
+    fn new(is_text: bool, text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_text }
     }
 
     /// A listed value; `None` if it is a table, a list or a date.
     fn listed(node: Node<'_>) -> Option<Self> {
         let Node::Scalar(value) = node else { return None };
         match value {
-            Value::String(text) => Some(Self::new(Form::Text, text.value())),
-            Value::Boolean(value) => Some(Self::new(Form::Boolean, value.value().to_string())),
-            Value::Integer(number) => Some(Self::new(Form::Number, number.value().to_string())),
+            Value::String(text) => Some(Self::new(true, text.value())),
+            Value::Boolean(value) => Some(Self::new(false, value.value().to_string())),
+            Value::Integer(number) => Some(Self::new(false, number.value().to_string())),
             Value::Float(number) => {
                 let written = number.display_repr();
                 let plain = written.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte));
                 let text = if plain { written.into_owned() } else { format!("{:?}", number.value()) };
-                number.value().is_finite().then(|| Self::new(Form::Number, text))
+                number.value().is_finite().then(|| Self::new(false, text))
             }
             Value::Datetime(_) | Value::Array(_) | Value::InlineTable(_) => None,
         }
@@ -91,10 +82,10 @@ impl AxisValue {
 
     /// A text that two values share if and only if they are equal.
     fn canonical(&self) -> String {
-        match (self.form, self.text.parse::<SimDuration>()) {
-            (Form::Text, Ok(duration)) => format!("{duration} of time"),
-            (Form::Number, _) if self.text.parse::<i64>().is_ok() => self.text.clone(),
-            (Form::Number, _) => self.number().map_or_else(String::new, |number| number.to_string()),
+        match (self.text.parse::<SimDuration>(), self.number()) {
+            (Ok(duration), _) if self.is_text => format!("{duration} of time"),
+            (_, Some(number)) if self.text.parse::<i64>().is_err() => number.to_string(),
+            (_, Some(_)) => self.text.clone(),
             _ => format!("text {}", self.text),
         }
     }
@@ -199,24 +190,14 @@ enum Bound {
 }
 
 impl<'de> Deserialize<'de> for Bound {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl serde::de::Visitor<'_> for Written {
-            type Value = Bound;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or a duration such as \"5s\"")
-            }
-            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Bound, E> {
-                Ok(Bound::Integer(value))
-            }
-            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Bound, E> {
-                Ok(Bound::Float(value))
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Bound, E> {
-                text.parse().map(Bound::Duration).map_err(E::custom)
-            }
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a number, or a duration such as \"5s\"";
+        match scalar(deserializer, expected)? {
+            Unexpected::Signed(value) => Ok(Self::Integer(value)),
+            Unexpected::Float(value) => Ok(Self::Float(value)),
+            Unexpected::Str(text) => text.parse().map(Self::Duration).map_err(D::Error::custom),
+            other => Err(D::Error::invalid_type(other, &expected)),
         }
-        deserializer.deserialize_any(Written)
     }
 }
 
@@ -246,16 +227,16 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
         (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
             let nanos = value.to_integer().and_then(|nanos| u64::try_from(nanos).ok());
             let nanos = nanos.expect("between two durations");
-            AxisValue::new(Form::Text, SimDuration::from_nanos(nanos).to_string())
+            AxisValue::new(true, SimDuration::from_nanos(nanos).to_string())
         },
         (Bound::Integer(_), Bound::Integer(_), Bound::Integer(_)) => {
-            |value| AxisValue::new(Form::Number, value.to_string())
+            |value| AxisValue::new(false, value.to_string())
         }
         (Bound::Duration(_), ..) | (_, Bound::Duration(_), _) | (.., Bound::Duration(_)) => {
             let help = "write all of from, to and step as durations, or all as numbers";
             return refuse(path.clone(), "mixes numbers and durations", help);
         }
-        _ => |value| AxisValue::new(Form::Number, value.to_float_string()),
+        _ => |value| AxisValue::new(false, value.to_float_string()),
     };
     let decimal = |key, bound: Bound| {
         let help = "write at most 15 digits, none of them beyond 1e-15";

@@ -391,6 +391,11 @@ fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
+/// The name that the file has for `value`, one of several.
+pub(super) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
+}
+
 /// A value as the file writes it.
 fn toml(value: &Value) -> String {
     let value = value.serialize(ValueSerializer::new());

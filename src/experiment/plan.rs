@@ -167,7 +167,7 @@ fn repetition(simulation: &SimulationTable) -> Result<(u32, Option<Precision>), 
             let what = "stands beside `replications`, which says the same in another way";
             Err(Problem { at_key: true, ..Problem::that(path, what, "keep one of the two") })
         }
-        (replications, None) => Ok((replications.unwrap_or(SimulationTable::REPLICATIONS).get(), None)),
+        (replications, None) => Ok((replications.unwrap_or_default().get(), None)),
         (None, Some(written)) => {
             let precision = precision(written, &path)?;
             Ok((precision.max_replications, Some(precision)))

@@ -57,16 +57,12 @@ pub(super) struct WrittenPrecision {
     #[serde(default = "confidence")]
     confidence: Confidence,
     /// A cell that has had so many replications gets no more.
-    #[serde(default = "max_replications")]
-    max_replications: Whole<FIRST, 1_000_000>,
+    #[serde(default)]
+    max_replications: Whole<FIRST, 1_000_000, 1000>,
 }
 
 fn confidence() -> Confidence {
     Confidence::P95
-}
-
-fn max_replications() -> Whole<FIRST, 1_000_000> {
-    Whole::new(1000)
 }
 
 /// The precision that `written` describes, which stands at `path`.

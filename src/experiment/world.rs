@@ -33,16 +33,15 @@ use super::problem::{Problem, distinct, refuse};
 use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
-use crate::ids::{IdVec, ZoneId};
-use crate::lb::Settings;
+use crate::ids::{GroupId, IdVec, ZoneId};
+use crate::sim::builder::{RoundTrips, ScenarioBuilder};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::ServiceTable;
-use clients::{Client, Front};
-use faults::{Victims, WrittenFault};
-use groups::{Backends, ServerKeys};
+use clients::{BalancerKind, Client};
+use faults::WrittenFault;
+use groups::{GroupPlan, ServerKeys};
 use health_check::HealthCheckTable;
-use network::NetworkKeys;
 use operations::{History, OperationKeys, WrittenOperation};
 use operator::Operator;
 use semantics::Semantics;
@@ -50,12 +49,12 @@ use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{SimulationTable, Warmup};
 
 /// The keys of cells.
-pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<World>);
+pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<WorldTables>);
 
 /// The tables of the file that a cell depends on. Its plan holds the others.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct World {
+pub(super) struct WorldTables {
     /// When the world is measured, and how often.
     #[serde(default)]
     simulation: SimulationTable,
@@ -63,7 +62,7 @@ pub(super) struct World {
     region: Region,
     /// Round-trip times between places.
     #[serde(default)]
-    network: NetworkKeys,
+    network: RoundTrips<String>,
     /// What traffic costs.
     #[serde(default)]
     prices: Prices,
@@ -105,124 +104,93 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     let mut root = root.clone();
     inline_files(&mut root, files)?;
     let root = Node::Table(&root);
-    let world: World = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
+    let world: WorldTables = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
     let operations = operations::operations(root)?;
     let timing = world.simulation.timing()?;
-    let zones = world.region.zones()?;
-    let health_check = world.health_check.checking()?;
-    let LoadBalancer { front, settings, backends, operator } = world.load_balancer(&zones, &operations)?;
-    let (places, clients) =
-        clients::clients(&world.clients, world.region.name.as_str(), &zones, front, &backends, files)?;
-    let round_trips = world.network.round_trips(&zones, &places, &clients)?;
-    let is_autoscaled = |backend| {
-        let (groups, backends): &Backends = &backends;
-        groups[backends[backend].group].autoscaling.is_some()
-    };
-    let history = History::of(&operations, operator, &timing, is_autoscaled)?;
-    let draining_timeout = settings.draining_timeout;
-    let victims = Victims { zones: &zones, backends: &backends, history: &history, draining_timeout };
-    let faults = faults::faults(&world.faults, &timing, &victims)?;
-    let (groups, backends) = backends;
+    let region = world.region.name.as_str();
+    let mut builder = Scenario::builder(world.region.zones()?);
+    (builder.timing, builder.prices) = (timing, world.prices);
+    builder.health_check = world.health_check.checking()?;
+    let (front, operator) = world.load_balancer(&mut builder, &operations)?;
+    clients::clients(&world.clients, region, front, files, &mut builder)?;
+    builder.round_trips = network::round_trips(world.network, builder.zones())?;
+    let history = History::of(&operations, operator, &builder)?;
+    let faults = faults::faults(&world.faults, &history)?;
+    (builder.operations, builder.faults) = (history.operations, faults);
     let words = WorldWords {
-        region: world.region.name.as_str().to_owned(),
+        region: region.to_owned(),
         faults: world.faults.iter().map(WrittenFault::words).collect(),
         operations: operations::words(&operations),
     };
-    let scenario = Scenario {
-        timing,
-        places,
-        round_trips,
-        prices: world.prices,
-        balancer: settings,
-        health_check,
-        groups,
-        backends,
-        clients,
-        faults,
-        operations: history.operations,
-        zones,
-    };
+    let scenario = builder.build().map_err(|error| Problem::because(KeyPath::default(), &error))?;
     Ok(CellWorld { scenario, words })
 }
 
-/// The load balancer with its backends, and who operates it.
-struct LoadBalancer {
-    front: Front,
-    settings: Settings,
-    backends: Backends,
-    operator: Operator,
-}
+/// What clients send to, how that is managed, its groups, and where they stand.
+type LoadBalancer = (BalancerKind, ControlPlane, Vec<GroupPlan>, KeyPath);
 
-impl World {
-    /// The load balancer as it is created, with room for what `operations` add.
+impl WorldTables {
+    /// Puts the load balancer as it is created into `builder`, with room for what `operations` add.
     fn load_balancer(
         &self,
-        zones: &IdVec<ZoneId, String>,
+        builder: &mut ScenarioBuilder,
         operations: &[WrittenOperation<'_>],
-    ) -> Result<LoadBalancer, Problem> {
-        match (&self.backend_service, &self.forwarding_rule) {
-            (Some(service), _) => self.by_service(service, zones, operations),
-            (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, zones, operations),
+    ) -> Result<(BalancerKind, Operator), Problem> {
+        let root = KeyPath::default();
+        let (front, mut plane, mut plans, list) = match (&self.backend_service, &self.forwarding_rule) {
+            (Some(service), _) => self.by_service(service, builder)?,
+            (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, builder, operations)?,
             (None, Some(_)) => {
-                let help = "add [[target_pools]] with name = \"…\"";
-                refuse(KeyPath::default(), "has no `target_pools`", help)
+                return refuse(root, "has no `target_pools`", "add [[target_pools]] with name = \"…\"");
             }
             (None, None) if !self.target_pools.is_empty() => {
                 let help = "add forwarding_rule = { target = \"…\" }, the pool that traffic goes to";
-                refuse(KeyPath::default(), "has no `forwarding_rule`", help)
+                return refuse(root, "has no `forwarding_rule`", help);
             }
-            (None, None) => Err(Problem::missing_key(KeyPath::default(), "backend_service")),
-        }
+            (None, None) => return Err(Problem::missing_key(root, "backend_service")),
+        };
+        operations::count_added(operations, &mut plans);
+        let groups = groups::establish(plans, &mut plane, list, builder)?;
+        Ok((front, Operator { zones: builder.zones().clone(), groups, plane }))
     }
 
     fn by_service(
         &self,
         written: &ServiceTable,
-        zones: &IdVec<ZoneId, String>,
-        operations: &[WrittenOperation<'_>],
+        builder: &mut ScenarioBuilder,
     ) -> Result<LoadBalancer, Problem> {
-        let region = self.region.name.as_str();
-        let mut plane = ControlPlane {
-            resources: written.resources(region, RuleTable::NAME, &self.health_check),
-            rule: RuleTable::NAME.to_owned(),
-            assumptions: written.assumptions(&self.semantics),
-            machines: IdVec::default(),
-        };
+        let rule = RuleTable::NAME.to_owned();
+        let resources = written.resources(self.region.name.as_str(), &rule, &self.health_check);
+        let assumptions = written.assumptions(&self.semantics);
+        let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
         let refused = |error| Problem::of_resource(error, &backend_service::place());
-        let settings = plane.settings().map_err(refused)?;
+        builder.balancer = plane.settings().map_err(refused)?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
-        let mut plans = written.groups(self.server.clone().over(Server::default()), check, zones)?;
-        operations::count_added(operations, &mut plans);
-        let (backends, groups) = groups::establish(&plans, &mut plane, &backend_service::list())?;
+        let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
         let front = match written.load_balancing_scheme {
-            Scheme::Internal => Front::Internal(written.protocol),
-            Scheme::External => Front::External(written.protocol),
+            Scheme::Internal => BalancerKind::Internal(written.protocol),
+            Scheme::External => BalancerKind::External(written.protocol),
         };
-        let operator = Operator { zones: zones.clone(), groups, plane };
-        Ok(LoadBalancer { front, settings, backends, operator })
+        Ok((front, plane, plans, backend_service::list()))
     }
 
     fn by_pool(
         &self,
         rule: &RuleTable,
-        zones: &IdVec<ZoneId, String>,
+        builder: &mut ScenarioBuilder,
         operations: &[WrittenOperation<'_>],
     ) -> Result<LoadBalancer, Problem> {
-        let region = self.region.name.as_str();
+        let (pools, region) = (&self.target_pools, self.region.name.as_str());
         let assumptions = Assumptions { table_size: rule.maglev_table_size, ..self.semantics.assumptions() };
-        let resources =
-            target_pools::resources(rule, &self.target_pools, region, &self.health_check, &assumptions)?;
+        let resources = target_pools::resources(rule, pools, region, &self.health_check, &assumptions)?;
         let rule = rule.name().to_owned();
-        let mut plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
-        let settings =
-            plane.settings().map_err(|error| Problem::of_resource(error, &target_pools::list()))?;
+        let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
+        let list = target_pools::list();
+        builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &list))?;
         let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
         let server = self.server.clone().over(Server::default());
-        let mut plans = target_pools::groups(&self.target_pools, &plane, &verbs, server, zones)?;
-        operations::count_added(operations, &mut plans);
-        let (backends, groups) = groups::establish(&plans, &mut plane, &target_pools::list())?;
-        let operator = Operator { zones: zones.clone(), groups, plane };
-        Ok(LoadBalancer { front: Front::TargetPool, settings, backends, operator })
+        let plans = target_pools::groups(pools, &plane, &verbs, server, builder.zones())?;
+        Ok((BalancerKind::TargetPool, plane, plans, list))
     }
 }
 
@@ -294,4 +262,11 @@ fn zone_id(zones: &IdVec<ZoneId, String>, name: &str, path: &KeyPath) -> Result<
     let found = zones.pairs().find(|(_, zone)| *zone == name).map(|(id, _)| id);
     let known = || zones.iter().map(String::as_str);
     found.ok_or_else(|| Problem::unknown_name(path.clone(), name, "zones of the region", known()))
+}
+
+/// The group called `name`, as `path` says.
+fn group_id(builder: &ScenarioBuilder, name: &str, path: KeyPath) -> Result<GroupId, Problem> {
+    let found = builder.groups().pairs().find(|(_, group)| group.name == name).map(|(id, _)| id);
+    let known = builder.groups().iter().map(|group| group.name.as_str());
+    found.ok_or_else(|| Problem::unknown_name(path, name, "groups", known))
 }

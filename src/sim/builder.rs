@@ -6,6 +6,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::scenario::{BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing};
@@ -86,31 +87,33 @@ pub enum ScenarioError {
 }
 
 /// Round-trip times between places, with the ends of links named by `End`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoundTrips<End = ZoneId> {
-    /// Within a zone. Default: lognormal with median 70 µs, sigma 0.4.
+    /// Within a zone.
     pub same_zone_rtt: Distribution<SimDuration>,
-    /// From zone to zone. Default: lognormal with median 190 µs, sigma 0.35.
+    /// From zone to zone.
     pub cross_zone_rtt: Distribution<SimDuration>,
-    /// From another region. Default: 30 ms.
+    /// From another region.
     pub other_region_rtt: Distribution<SimDuration>,
-    /// Through a VPN tunnel or an Interconnect attachment. Default: 12 ms.
+    /// Through a VPN tunnel or an Interconnect attachment.
     pub hybrid_rtt: Distribution<SimDuration>,
-    /// From the internet. Default: 30 ms.
+    /// From the internet.
     pub internet_rtt: Distribution<SimDuration>,
-    /// Pairs of zones with round-trip times of their own. Default: none.
+    /// Pairs of zones with round-trip times of their own.
     #[serde(skip_serializing)]
     pub links: Vec<ZoneLink<End>>,
 }
 
 /// A pair of zones, both ways.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneLink<End = ZoneId> {
     /// The two zones.
+    #[schemars(example = ["us-central1-b", "us-central1-c"])]
     pub between: [End; 2],
     /// Their round-trip time.
+    #[schemars(extend("examples" = [{ "constant": "1ms" }]))]
     pub rtt: Distribution<SimDuration>,
 }
 
@@ -136,9 +139,8 @@ impl RoundTrips {
     fn between(&self, origin: TrafficOrigin, zone: ZoneId) -> &Distribution<SimDuration> {
         match origin {
             TrafficOrigin::Zone(from) => {
-                let joins = |link: &&ZoneLink| [[from, zone], [zone, from]].contains(&link.between);
                 let usual = if from == zone { &self.same_zone_rtt } else { &self.cross_zone_rtt };
-                self.links.iter().find(joins).map_or(usual, |link| &link.rtt)
+                self.links.iter().find(|link| link.joins(from, zone)).map_or(usual, |link| &link.rtt)
             }
             TrafficOrigin::Hybrid => &self.hybrid_rtt,
             TrafficOrigin::Internet => &self.internet_rtt,
@@ -146,6 +148,13 @@ impl RoundTrips {
             TrafficOrigin::PrivateServiceConnect => &self.cross_zone_rtt,
             TrafficOrigin::OtherRegion => &self.other_region_rtt,
         }
+    }
+}
+
+impl ZoneLink {
+    /// Whether it is between these two zones.
+    pub fn joins(&self, from: ZoneId, to: ZoneId) -> bool {
+        [[from, to], [to, from]].contains(&self.between)
     }
 }
 
@@ -192,6 +201,16 @@ impl ScenarioBuilder {
     /// The backends so far.
     pub fn backends(&self) -> &IdVec<BackendId, BackendSpec> {
         &self.backends
+    }
+
+    /// The groups so far.
+    pub fn groups(&self) -> &IdVec<GroupId, Group> {
+        &self.groups
+    }
+
+    /// Whether `backend` is in a group whose size follows its load.
+    pub fn is_autoscaled(&self, backend: BackendId) -> bool {
+        self.groups[self.backends[backend].group].autoscaling.is_some()
     }
 
     /// Adds a group of backends with all members that it may ever have; they are called after it: `web-1`, `web-2`, …

@@ -26,29 +26,21 @@ pub(super) struct AutoscalingKeys {
     #[serde(default)]
     cpu_utilization: CpuUtilization,
     /// How long a new member's utilization does not count.
-    #[serde(default = "minute")]
+    #[serde(default = "secs::<60>")]
     cool_down_period: SimDuration,
     /// From the order of a member to its serving.
-    #[serde(default = "minute")]
+    #[serde(default = "secs::<60>")]
     boot_time: SimDuration,
     /// From one look at the members to the next.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "Span::secs::<10>")]
     evaluation_interval: Span,
     /// How long a group must have been too large before members are removed.
-    #[serde(default = "ten_minutes")]
+    #[serde(default = "secs::<600>")]
     stabilization_period: SimDuration,
 }
 
-fn minute() -> SimDuration {
-    SimDuration::from_secs(60)
-}
-
-fn ten_seconds() -> Span {
-    Span::from_secs(10)
-}
-
-fn ten_minutes() -> SimDuration {
-    SimDuration::from_secs(600)
+fn secs<const SECS: u64>() -> SimDuration {
+    SimDuration::from_secs(SECS)
 }
 
 impl AutoscalingKeys {

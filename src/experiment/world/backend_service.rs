@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{GroupPlan, MemberCount, ServerKeys, Weight, members, zones_of};
+use super::groups::{GroupPlan, MemberCount, NumberedGroup, ServerKeys, Weight, members, zones_of};
 use super::health_check::HealthCheckTable;
 use super::semantics::Semantics;
 use crate::compute::{
@@ -194,8 +194,8 @@ struct BackendGroup {
     zones: Option<Vec<String>>,
     /// How many members it has.
     #[schemars(extend("x-unit" = "backends"))]
-    #[serde(default = "group_size")]
-    size: MemberCount,
+    #[serde(default)]
+    size: MemberCount<4>,
     /// Whether its members are failover backends.
     #[serde(default)]
     failover: bool,
@@ -223,10 +223,6 @@ impl BackendGroup {
             ..ServiceBackend::default()
         }
     }
-}
-
-fn group_size() -> MemberCount {
-    Whole::new(4)
 }
 
 /// Where it stands.
@@ -307,7 +303,7 @@ impl ServiceTable {
         server: Server,
         check: ProbeType,
         zones: &IdVec<ZoneId, String>,
-    ) -> Result<Vec<GroupPlan<'_>>, Problem> {
+    ) -> Result<Vec<GroupPlan>, Problem> {
         if self.backends.is_empty() {
             return refuse(list(), "is empty", "write at least one group of backends");
         }
@@ -318,16 +314,19 @@ impl ServiceTable {
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
-            plans.push(GroupPlan {
-                name: group.group.as_str(),
-                place: path.key("group"),
+            let numbered = NumberedGroup {
+                name: group.group.as_str().to_owned(),
+                home: Home::Group(group.group.as_str().to_owned()),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
-                size: group.size.get(),
+                highest: group.size.get(),
+            };
+            plans.push(GroupPlan {
+                group: numbered,
+                place: path.key("group"),
                 added: 0,
                 server,
                 weight: group.weight.unwrap_or(Weight::ONE),
                 autoscaling: policy.transpose()?,
-                home: Home::Group(group.group.as_str().to_owned()),
                 is_ever_served: true,
             });
         }

@@ -3,21 +3,22 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::groups::Backends;
-use super::zone_id;
+use super::{group_id, zone_id};
 use crate::compute::ServiceProtocol;
 use crate::experiment::bounded::{Name, Span, Whole};
 use crate::experiment::files::DataFiles;
+use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::trace::WrittenArrivals;
-use crate::ids::{BackendId, ClientId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
+use crate::ids::{BackendId, Id, IdVec, MAX_CLIENT_GROUPS, ZoneId};
 use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
-use crate::sim::scenario::{ClientGroup, Place};
+use crate::sim::builder::ScenarioBuilder;
+use crate::sim::scenario::ClientGroup;
 use crate::time::SimDuration;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
@@ -54,7 +55,7 @@ pub(super) struct Client {
     #[serde(default)]
     fragmented: Ratio,
     /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop.
-    #[serde(default = "Client::destinations")]
+    #[serde(default)]
     destinations: Whole<1, 1000>,
     /// Distinct client IPs. Default: 200; of kind backend as many as there are members.
     addresses: Option<Whole<1, 16_777_216>>,
@@ -70,7 +71,7 @@ pub(super) struct Client {
     #[serde(default = "Client::request_timeout")]
     request_timeout: Span,
     /// How often a failed connection is tried anew.
-    #[serde(default = "Client::retries")]
+    #[serde(default)]
     retries: Whole<0, 100>,
     /// How long it waits before each of them.
     #[serde(default)]
@@ -80,25 +81,17 @@ pub(super) struct Client {
 }
 
 impl Client {
-    fn destinations() -> Whole<1, 1000> {
-        Whole::new(1)
-    }
-
     fn connect_timeout() -> Span {
-        Span::from_secs(10)
+        Span::known(ClientGroup::CONNECT_TIMEOUT)
     }
 
     fn request_timeout() -> Span {
-        Span::from_secs(30)
-    }
-
-    fn retries() -> Whole<0, 100> {
-        Whole::new(0)
+        Span::known(ClientGroup::REQUEST_TIMEOUT)
     }
 }
 
 /// What a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ClientKind {
     /// A virtual machine in the region or in another one.
@@ -115,23 +108,9 @@ enum ClientKind {
     Backend,
 }
 
-impl ClientKind {
-    /// Its name in the file, and in results where it is a place.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Vm => "vm",
-            Self::Vpn => "vpn",
-            Self::Interconnect => "interconnect",
-            Self::Internet => "internet",
-            Self::PrivateServiceConnect => "private_service_connect",
-            Self::Backend => "backend",
-        }
-    }
-}
-
 /// What clients send to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum BalancerKind {
     /// An internal load balancer that takes this protocol.
     Internal(ServiceProtocol),
     /// An external one by backend service.
@@ -140,7 +119,7 @@ pub(super) enum Front {
     TargetPool,
 }
 
-impl Front {
+impl BalancerKind {
     /// The protocols that it takes, the default of clients first (XBS-3, TPA-2).
     fn protocols(self) -> &'static [Protocol] {
         use Protocol::{Esp, Gre, Icmp, Tcp, Udp};
@@ -154,87 +133,65 @@ impl Front {
     }
 }
 
-/// The places that clients are in, zones first, and the client groups.
-pub(super) type PlacedClients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
-
-/// The clients that `written` describes, of a load balancer in the region called `region`.
-#[expect(clippy::too_many_arguments, reason = "to be parted")]
+/// Adds the clients that `written` describes to `builder`, whose region is called `region`.
 pub(super) fn clients(
     written: &[Client],
     region: &str,
-    zones: &IdVec<ZoneId, String>,
-    front: Front,
-    backends: &Backends,
+    front: BalancerKind,
     files: &DataFiles,
-) -> Result<PlacedClients, Problem> {
-    let list = || KeyPath::to("clients");
+    builder: &mut ScenarioBuilder,
+) -> Result<(), Problem> {
+    let list = KeyPath::to("clients");
     if written.is_empty() {
-        return refuse(list(), "is empty", "write at least one client group");
+        return refuse(list, "is empty", "write at least one client group");
     }
     if written.len() > MAX_CLIENT_GROUPS {
         let what = format!("has {} client groups", written.len());
-        return refuse(list(), what, format!("write at most {MAX_CLIENT_GROUPS}"));
+        return refuse(list, what, format!("write at most {MAX_CLIENT_GROUPS}"));
     }
     let own = written.iter().enumerate();
-    let own = own.map(|(index, client)| client.own_backends(backends, &list().member(index)));
+    let own = own.map(|(index, client)| client.own_backends(builder, &list.member(index)));
     let own: Vec<Vec<BackendId>> = own.collect::<Result<_, _>>()?;
     let total: u64 =
         written.iter().zip(&own).map(|(client, own)| u64::from(client.addresses(own).get())).sum();
     if total > ADDRESSES_MAX {
-        let what = format!("has {total} addresses in all");
-        return refuse(list(), what, format!("write at most {ADDRESSES_MAX}"));
+        return refuse(
+            list,
+            format!("has {total} addresses in all"),
+            format!("write at most {ADDRESSES_MAX}"),
+        );
     }
     let names: Vec<&str> = written.iter().map(|client| client.name.as_str()).collect();
-    distinct(&names, |index| list().member(index).key("name"))?;
-    let mut places: IdVec<PlaceId, Place> =
-        zones.pairs().map(|(id, name)| Place { name: name.clone(), zone: Some(id) }).collect();
-    let mut clients = IdVec::default();
+    distinct(&names, |index| list.member(index).key("name"))?;
     for ((index, client), own) in written.iter().enumerate().zip(own) {
-        let path = list().member(index);
-        let (origin, place_name) = match own.first() {
-            Some(member) => {
-                let zone = backends.1[*member].zone;
-                (TrafficOrigin::Zone(zone), zones[zone].as_str())
-            }
-            None => client.whereabouts(region, zones, front, &path)?,
+        let path = list.member(index);
+        let (origin, outside) = match own.first() {
+            Some(member) => (TrafficOrigin::Zone(builder.backends()[*member].zone), String::new()),
+            None => client.whereabouts(region, builder.zones(), front, &path)?,
         };
-        let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
-        let outside = || Place { name: place_name.to_owned(), zone: None };
-        let place = known.unwrap_or_else(|| places.push(outside()));
         let protocol = client.protocol(front, &path)?;
         client.check_connections(&path)?;
-        let arrivals = client.arrivals(client.addresses(&own), files, path.key("arrivals"))?;
-        clients.push(client.group(place, origin, protocol, arrivals, own));
+        let addresses = client.addresses(&own);
+        let arrivals = client.arrivals(addresses, files, path.key("arrivals"))?;
+        let group = builder.clients(client.name.as_str(), (origin, &outside), arrivals);
+        *group = ClientGroup { protocol, addresses, own_backends: own, ..client.over(group) };
     }
-    Ok((places, clients))
+    Ok(())
 }
 
 impl Client {
-    #[expect(clippy::too_many_arguments, reason = "to be parted")]
-    fn group(
-        &self,
-        place: PlaceId,
-        origin: TrafficOrigin,
-        protocol: Protocol,
-        arrivals: ArrivalSpec,
-        own_backends: Vec<BackendId>,
-    ) -> ClientGroup {
+    /// The group that is like `base` but for the keys that stand by themselves.
+    fn over(&self, base: &ClientGroup) -> ClientGroup {
         ClientGroup {
-            name: self.name.as_str().to_owned(),
-            place,
-            origin,
-            protocol,
             fragmented: self.fragmented,
             destinations: NonZeroU16::new(self.destinations.get() as u16).unwrap_or(NonZeroU16::MIN),
-            addresses: self.addresses(&own_backends),
-            own_backends,
-            arrivals,
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
             retries: self.retries.get() as u8,
             retry_backoff: self.retry_backoff,
             max_age: self.max_age.map(Span::get),
+            ..base.clone()
         }
     }
 
@@ -259,15 +216,15 @@ impl Client {
     }
 
     /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.
-    fn protocol(&self, front: Front, path: &KeyPath) -> Result<Protocol, Problem> {
+    fn protocol(&self, front: BalancerKind, path: &KeyPath) -> Result<Protocol, Problem> {
         let at = |key| path.key(key);
         let is_next_hop = self.destinations.get() > 1;
         match front {
-            Front::External(_) | Front::TargetPool if is_next_hop => {
+            BalancerKind::External(_) | BalancerKind::TargetPool if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";
                 return refuse(at("destinations"), "needs a next hop", help);
             }
-            Front::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
+            BalancerKind::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
                 let what = "makes the load balancer a next hop, and one of protocol L3_DEFAULT drops everything then";
                 let help =
                     "write backend_service.protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
@@ -291,7 +248,7 @@ impl Client {
     }
 
     /// The members that it is, if it is a group of backends: those that the group has at first, which are in one zone.
-    fn own_backends(&self, (groups, backends): &Backends, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
+    fn own_backends(&self, builder: &ScenarioBuilder, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
         let at = |key| path.key(key);
         let strays = [
             ("zone", self.zone.is_some()),
@@ -307,15 +264,13 @@ impl Client {
             }
             (ClientKind::Backend, Some(name), None) => name,
             (kind, Some(_), _) => {
-                let what = format!("has no meaning for a client of kind {}", kind.name());
+                let what = format!("has no meaning for a client of kind {}", word(&kind));
                 return refuse(at("group"), what, "leave `group` out, or write kind = \"backend\"");
             }
             (_, None, _) => return Ok(Vec::new()),
         };
-        let known = groups.iter().map(|group| group.name.as_str());
-        let group = groups.pairs().find(|(_, group)| group.name == *name).map(|(id, _)| id);
-        let group = group.ok_or_else(|| Problem::unknown_name(at("group"), name, "groups", known))?;
-        let members = backends.pairs().filter(|(_, spec)| spec.group == group && spec.configured);
+        let group = group_id(builder, name, at("group"))?;
+        let members = builder.backends().pairs().filter(|(_, spec)| spec.group == group && spec.configured);
         let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
         let Some((_, zone)) = members.first() else {
             let what = format!("is {name:?}, which serves nobody");
@@ -330,9 +285,8 @@ impl Client {
 
     /// How many client IPs there are.
     fn addresses(&self, own_backends: &[BackendId]) -> NonZeroU32 {
-        let written = self.addresses.map_or(200, Whole::get);
-        let count = if own_backends.is_empty() { written } else { own_backends.len() as u32 };
-        NonZeroU32::new(count).expect("at least one")
+        let written = self.addresses.and_then(|count| NonZeroU32::new(count.get()));
+        NonZeroU32::new(own_backends.len() as u32).or(written).unwrap_or(ClientGroup::ADDRESSES)
     }
 
     /// When it opens connections from that many `addresses`, with its trace, if it has one, in `files`.
@@ -357,28 +311,30 @@ impl Client {
     }
 
     /// How the load balancer sees its packets, and the name of its place.
-    fn whereabouts<'a>(
-        &'a self,
+    fn whereabouts(
+        &self,
         region: &str,
         zones: &IdVec<ZoneId, String>,
-        front: Front,
+        front: BalancerKind,
         path: &KeyPath,
-    ) -> Result<(TrafficOrigin, &'a str), Problem> {
+    ) -> Result<(TrafficOrigin, String), Problem> {
         let at = |key| path.key(key);
-        let kind = self.kind.name();
+        let kind = word(&self.kind);
         match (self.kind, &self.zone, &self.region) {
-            (ClientKind::Internet, _, _) if matches!(front, Front::Internal(_)) => refuse(
+            (ClientKind::Internet, _, _) if matches!(front, BalancerKind::Internal(_)) => refuse(
                 at("kind"),
                 "can't be \"internet\": the internet does not reach an internal load balancer",
                 "write vm, vpn or interconnect",
             ),
-            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, Front::Internal(_)) => refuse(
-                at("kind"),
-                "can't be \"private_service_connect\": only internal load balancers are published so",
-                "write vm, vpn, interconnect or internet",
-            ),
+            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, BalancerKind::Internal(_)) => {
+                refuse(
+                    at("kind"),
+                    "can't be \"private_service_connect\": only internal load balancers are published so",
+                    "write vm, vpn, interconnect or internet",
+                )
+            }
             (ClientKind::Vm, Some(zone), None) => {
-                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
+                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), String::new()))
             }
             (ClientKind::Vm, None, Some(other)) => elsewhere(other.as_str(), region, zones, at("region")),
             (ClientKind::Vm, Some(_), Some(_)) => {
@@ -405,12 +361,12 @@ impl Client {
 }
 
 /// A VM of the region `other`.
-fn elsewhere<'a>(
-    other: &'a str,
+fn elsewhere(
+    other: &str,
     region: &str,
     zones: &IdVec<ZoneId, String>,
     path: KeyPath,
-) -> Result<(TrafficOrigin, &'a str), Problem> {
+) -> Result<(TrafficOrigin, String), Problem> {
     if other == region {
         let zone = &zones[ZoneId::from_index(0)];
         let what = format!("is {other:?}, the load balancer's own region");
@@ -423,5 +379,5 @@ fn elsewhere<'a>(
     if super::RESERVED.contains(&other) {
         return refuse(path, format_args!("can't be {other:?}"), "name a region, such as \"europe-west1\"");
     }
-    Ok((TrafficOrigin::OtherRegion, other))
+    Ok((TrafficOrigin::OtherRegion, other.to_owned()))
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::groups::Backends;
 use super::operations::History;
-use super::{before_the_end, not_forever, zone_id};
+use super::{before_the_end, group_id, not_forever, zone_id};
 use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::worlds::FaultWords;
@@ -130,56 +130,22 @@ struct FaultTarget {
     fraction: Option<Ratio>,
 }
 
-/// What faults can strike.
-pub(super) struct Victims<'a> {
-    pub(super) zones: &'a IdVec<ZoneId, String>,
-    pub(super) backends: &'a Backends,
-    pub(super) history: &'a History,
-    /// How long they serve beyond their removal.
-    pub(super) draining_timeout: SimDuration,
-}
-
-/// The faults that `written` describes.
-pub(super) fn faults(
-    written: &[WrittenFault],
-    timing: &Timing,
-    victims: &Victims<'_>,
-) -> Result<Vec<Fault>, Problem> {
+/// The faults that `written` describes, of backends with this `history`.
+pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<Vec<Fault>, Problem> {
     let faults = written.iter().enumerate().map(|(index, fault)| {
         let path = KeyPath::to("faults").member(index);
         fault.has_its_keys(&path)?;
-        let schedule = fault.schedule(timing, &path)?;
-        let effect = fault.effect(schedule.start(), victims, &path)?;
+        let schedule = fault.schedule(&history.world.timing, &path)?;
+        let effect = fault.effect(schedule.start(), history, &path)?;
         Ok(Fault { effect, schedule })
     });
     faults.collect()
 }
 
-impl Kind {
-    /// As it is written.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Silent => "silent",
-            Self::Refuse => "refuse",
-            Self::Slow => "slow",
-            Self::ProbeBlock => "probe_block",
-            Self::UnhealthyOnly => "unhealthy_only",
-            Self::ServingOnly => "serving_only",
-            Self::LinkDelay => "link_delay",
-            Self::LinkLoss => "link_loss",
-            Self::RollingRestart => "rolling_restart",
-        }
-    }
-
-    fn is_of_links(self) -> bool {
-        matches!(self, Self::LinkDelay | Self::LinkLoss)
-    }
-}
-
 impl WrittenFault {
     /// What it is called.
     pub(super) fn words(&self) -> FaultWords {
-        FaultWords { kind: self.kind.name().to_owned(), target: self.target.words() }
+        FaultWords { kind: word(&self.kind), target: self.target.words() }
     }
 
     /// Checks that no key is there that means nothing to its kind.
@@ -195,8 +161,8 @@ impl WrittenFault {
         ];
         let stray = owned.into_iter().find(|(_, is_there, owner)| *is_there && *owner != self.kind);
         if let Some((key, _, owner)) = stray {
-            let help = format!("leave it out, or write kind = {:?}", owner.name());
-            return refuse(path.key(key), format!("means nothing to kind = {:?}", self.kind.name()), help);
+            let help = format!("leave it out, or write kind = {:?}", word(&owner));
+            return refuse(path.key(key), format!("means nothing to kind = {:?}", word(&self.kind)), help);
         }
         let rolling = self.kind == Kind::RollingRestart;
         let alone = [
@@ -227,7 +193,7 @@ impl WrittenFault {
         let at = before_the_end(at, timing, path)?;
         let duration = self.duration.map(Span::get);
         if self.kind == Kind::RollingRestart {
-            let batch = self.batch.unwrap_or(Whole::new(1)).get();
+            let batch = self.batch.map_or(1, Whole::get);
             for (key, length) in [("pause", self.pause), ("grace", self.grace)] {
                 not_forever(length.unwrap_or_default(), path.key(key))?;
             }
@@ -236,7 +202,7 @@ impl WrittenFault {
                 batch: batch.try_into().expect("at least one"),
                 pause: self.pause.unwrap_or_default(),
                 grace: self.grace.unwrap_or_default(),
-                restart: self.restart.unwrap_or(Span::from_secs(30)).get(),
+                restart: self.restart.unwrap_or(Span::secs::<30>()).get(),
             });
         }
         let Some(Flapping { period, active }) = &self.flapping else {
@@ -252,16 +218,16 @@ impl WrittenFault {
         Ok(FaultSchedule::Flapping { at, duration, period, active })
     }
 
-    fn effect(&self, start: SimTime, victims: &Victims<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
+    fn effect(&self, start: SimTime, history: &History<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
         let target = path.key("target");
-        if self.kind.is_of_links() {
+        if matches!(self.kind, Kind::LinkDelay | Kind::LinkLoss) {
             return Ok(FaultEffect::Link {
-                between: self.target.link(self.kind, victims, target)?,
+                between: self.target.link(self.kind, history, target)?,
                 kind: self.link_fault(path)?,
             });
         }
         if self.target.link.is_some() {
-            let what = format!("is the network, which can't be {}", self.kind.name());
+            let what = format!("is the network, which can't be {}", word(&self.kind));
             let help =
                 "write kind = \"link_delay\" or \"link_loss\", or name backends by zone, group or backends";
             return refuse(target.key("link"), what, help);
@@ -278,11 +244,9 @@ impl WrittenFault {
             }
             _ => BackendFault::Fails(mode),
         };
-        let targets = self.target.members(start, victims, target.clone())?;
-        let (groups, backends) = victims.backends;
-        if self.kind == Kind::RollingRestart
-            && targets.iter().any(|id| groups[backends[*id].group].autoscaling.is_some())
-        {
+        let targets = self.target.members(start, history, target.clone())?;
+        let is_autoscaled = |id: &BackendId| history.world.is_autoscaled(*id);
+        if self.kind == Kind::RollingRestart && targets.iter().any(is_autoscaled) {
             let what =
                 "names members of a group that has an autoscaling_policy, whose batches are not known ahead";
             let help = "name a group without one, or write kind = \"refuse\" with a fraction";
@@ -317,21 +281,13 @@ fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -
     refuse(path(), what, "write longer times, or a shorter run")
 }
 
-impl Victims<'_> {
-    /// The backends running at time `at` that are such as `is_wanted` says.
-    fn such(&self, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
-        let running = self.history.running(at, self.draining_timeout);
-        let (groups, backends) = self.backends;
-        // An autoscaled group has members that come and go by themselves.
-        let is_there = |id: &BackendId, spec: &BackendSpec| {
-            running.contains(id) || groups[spec.group].autoscaling.is_some()
-        };
-        backends
-            .pairs()
-            .filter(|(id, spec)| is_wanted(spec) && is_there(id, spec))
-            .map(|(id, _)| id)
-            .collect()
-    }
+/// The backends running at time `at` that are such as `is_wanted` says.
+fn such(history: &History<'_>, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
+    let running = history.running(at);
+    // An autoscaled group has members that come and go by themselves.
+    let is_there = |id| running.contains(&id) || history.world.is_autoscaled(id);
+    let found = history.world.backends().pairs().filter(|(id, spec)| is_wanted(spec) && is_there(*id));
+    found.map(|(id, _)| id).collect()
 }
 
 impl FaultTarget {
@@ -347,7 +303,7 @@ impl FaultTarget {
     }
 
     /// The two zones between which a fault of `kind` is.
-    fn link(&self, kind: Kind, victims: &Victims<'_>, path: KeyPath) -> Result<[ZoneId; 2], Problem> {
+    fn link(&self, kind: Kind, history: &History<'_>, path: KeyPath) -> Result<[ZoneId; 2], Problem> {
         let others = [
             ("zone", self.zone.is_some()),
             ("group", self.group.is_some()),
@@ -355,24 +311,23 @@ impl FaultTarget {
             ("fraction", self.fraction.is_some()),
         ];
         if let Some((key, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
-            let what = format!("means nothing to kind = {:?}", kind.name());
+            let what = format!("means nothing to kind = {:?}", word(&kind));
             return refuse(path.key(key), what, "name two zones by link = [\"…\", \"…\"]");
         }
         let Some(names) = &self.link else {
             return refuse(path, "names no network", "add link = [\"…\", \"…\"], two zones");
         };
         let path = path.key("link");
-        let end = |end: usize| zone_id(victims.zones, &names[end], &path.member(end));
+        let end = |end: usize| zone_id(history.world.zones(), &names[end], &path.member(end));
         Ok([end(0)?, end(1)?])
     }
 
     /// The backends that it means at time `at`; at least one.
-    fn members(&self, at: SimTime, victims: &Victims<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
-        let (groups, backends) = victims.backends;
+    fn members(&self, at: SimTime, history: &History<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
         match (&self.zone, &self.group, &self.backends) {
             (Some(zone), None, None) => {
-                let id = zone_id(victims.zones, zone, &path.key("zone"))?;
-                let members = victims.such(at, |spec| spec.zone == id);
+                let id = zone_id(history.world.zones(), zone, &path.key("zone"))?;
+                let members = such(history, at, |spec| spec.zone == id);
                 if members.is_empty() {
                     let what = format!("is {zone:?}, where no backend is at that time");
                     return refuse(path.key("zone"), what, "name a zone that has backends");
@@ -381,17 +336,15 @@ impl FaultTarget {
             }
             (None, Some(name), None) => {
                 let path = path.key("group");
-                let id = groups.pairs().find(|(_, group)| group.name == *name).map(|(id, _)| id);
-                let known = groups.iter().map(|group| group.name.as_str());
-                let id = id.ok_or_else(|| Problem::unknown_name(path.clone(), name, "groups", known))?;
-                let members = victims.such(at, |spec| spec.group == id);
+                let id = group_id(history.world, name, path.clone())?;
+                let members = such(history, at, |spec| spec.group == id);
                 if members.is_empty() {
                     let what = format!("is {name:?}, which has no members at that time");
                     return refuse(path, what, "name a group that has members");
                 }
                 Ok(members)
             }
-            (None, None, Some(names)) => named(backends, names, path.key("backends")),
+            (None, None, Some(names)) => named(history.world.backends(), names, path.key("backends")),
             (None, None, None) => {
                 let help = "add zone = \"…\", group = \"…\" or backends = [\"…\"]";
                 refuse(path, "names no backends", help)

@@ -1,25 +1,22 @@
 //! Groups of backends, in `[[backend_service.backends]]` and `[[target_pools.instances]]`, and `[server]`: who serves,
 //! where and how.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 
 use super::zone_id;
 use crate::compute::{ControlPlane, Home, PlannedInstance, Reference};
-use crate::experiment::bounded::{ResourceName, Whole};
+use crate::experiment::bounded::{ResourceName, Whole, scalar};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct, refuse};
-use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
+use crate::ids::{Id, IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
-use crate::sim::scenario::{
-    AutoscalingPolicy, BackendSpec, Discipline, Failures, Group, Server, SlowStart, Workers,
-};
+use crate::sim::builder::{GroupMember, ScenarioBuilder};
+use crate::sim::scenario::{AutoscalingPolicy, Discipline, Failures, Group, Server, SlowStart, Workers};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
@@ -92,38 +89,23 @@ impl Weight {
 
 impl<'de> Deserialize<'de> for Weight {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl Visitor<'_> for Written {
-            type Value = Weight;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a weight of 0.0 or more, \"missing\" or \"invalid\"")
-            }
-            fn visit_f64<E: Error>(self, weight: f64) -> Result<Weight, E> {
-                if weight >= 0.0 && weight.is_finite() {
-                    return Ok(Weight(WeightState::Valid(weight)));
-                }
-                Err(E::invalid_value(Unexpected::Float(weight), &self))
-            }
-            fn visit_i64<E: Error>(self, weight: i64) -> Result<Weight, E> {
-                match u32::try_from(weight) {
-                    Ok(weight) => self.visit_f64(f64::from(weight)),
-                    Err(_) => Err(E::invalid_value(Unexpected::Signed(weight), &self)),
-                }
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Weight, E> {
-                match text {
-                    "missing" => Ok(Weight(WeightState::Missing)),
-                    "invalid" => Ok(Weight(WeightState::Invalid)),
-                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Written)
+        let expected = "a weight of 0.0 or more, \"missing\" or \"invalid\"";
+        let written = scalar(deserializer, expected)?;
+        let number = match written {
+            Unexpected::Str("missing") => return Ok(Self(WeightState::Missing)),
+            Unexpected::Str("invalid") => return Ok(Self(WeightState::Invalid)),
+            Unexpected::Float(weight) => Some(weight),
+            Unexpected::Signed(weight) => u32::try_from(weight).ok().map(f64::from),
+            _ => None,
+        };
+        let weight = number.filter(|weight| *weight >= 0.0 && weight.is_finite());
+        let weight = weight.ok_or_else(|| D::Error::invalid_value(written, &expected))?;
+        Ok(Self(WeightState::Valid(weight)))
     }
 }
 
 /// A number of instances.
-pub(super) type MemberCount = Whole<1, { MAX_BACKENDS as u32 }>;
+pub(super) type MemberCount<const DEFAULT: u32 = 1> = Whole<1, { MAX_BACKENDS as u32 }, DEFAULT>;
 
 /// The names of the first `size` members of the group `name`.
 pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {
@@ -162,93 +144,74 @@ impl NumberedGroup {
 
 /// A group with what its load balancer makes of it.
 #[derive(Debug)]
-pub(super) struct GroupPlan<'a> {
-    pub(super) name: &'a str,
+pub(super) struct GroupPlan {
+    /// With the members that it has at first.
+    pub(super) group: NumberedGroup,
     /// Where its name stands.
     pub(super) place: KeyPath,
-    /// The zones that members are dealt out to in turn; at least one.
-    pub(super) zones: Vec<ZoneId>,
-    /// How many members it has at first, and how many are added later.
-    pub(super) size: u32,
+    /// How many members are added later.
     pub(super) added: u32,
     pub(super) server: Server,
     pub(super) weight: Weight,
     pub(super) autoscaling: Option<AutoscalingPolicy>,
-    /// Where its members are found.
-    pub(super) home: Home,
     /// Whether it ever gets traffic.
     pub(super) is_ever_served: bool,
 }
 
-/// The groups, and their members one group after the other.
-pub(super) type Backends = (IdVec<GroupId, Group>, IdVec<BackendId, BackendSpec>);
-
-/// The backends that `plans` describe, which stand in the list at `list`, and the groups as an operator knows them. The
-/// machines of `plane` are those backends.
+/// Puts the backends that `plans` describe, which stand in the list at `list`, into `builder`; they are the machines of
+/// `plane`. Returns the groups as an operator knows them.
 pub(super) fn establish(
-    plans: &[GroupPlan<'_>],
+    plans: Vec<GroupPlan>,
     plane: &mut ControlPlane,
-    list: &KeyPath,
-) -> Result<(Backends, Vec<NumberedGroup>), Problem> {
-    let names: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
+    list: KeyPath,
+    builder: &mut ScenarioBuilder,
+) -> Result<Vec<NumberedGroup>, Problem> {
+    let names: Vec<&str> = plans.iter().map(|plan| plan.group.name.as_str()).collect();
     distinct(&names, |index| plans[index].place.clone())?;
     let total: u64 = plans.iter().map(GroupPlan::ever).sum();
     if total > MAX_BACKENDS as u64 {
         let what = format!("has {total} members, those included that are added later");
-        return refuse(list.clone(), what, format!("write at most {MAX_BACKENDS}"));
+        return refuse(list, what, format!("write at most {MAX_BACKENDS}"));
     }
-    let mut backends = Backends::default();
-    for plan in plans {
-        let last = format!("{}-{}", plan.name, plan.ever());
+    for plan in &plans {
+        let last = format!("{}-{}", plan.group.name, plan.ever());
         if last.len() > ResourceName::LONGEST {
+            let what = format!("has members with names as long as {last:?}");
             let help =
                 format!("shorten it: instances have names of at most {} characters", ResourceName::LONGEST);
-            return refuse(plan.place.clone(), format!("has members with names as long as {last:?}"), help);
+            return refuse(plan.place.clone(), what, help);
         }
         if plan.is_ever_served {
-            plan.enrol(&mut backends, plane);
+            plan.enrol(builder, plane);
         }
     }
-    Ok((backends, plans.iter().map(GroupPlan::numbered).collect()))
+    Ok(plans.into_iter().map(|plan| plan.group).collect())
 }
 
-impl GroupPlan<'_> {
+impl GroupPlan {
     /// How many members it may ever have had.
     fn ever(&self) -> u64 {
-        let most = self.autoscaling.map_or(self.size, |policy| policy.max_num_replicas.get());
+        let most = self.autoscaling.map_or(self.group.highest, |policy| policy.max_num_replicas.get());
         u64::from(most) + u64::from(self.added)
     }
-    fn numbered(&self) -> NumberedGroup {
-        NumberedGroup {
-            name: self.name.to_owned(),
-            home: self.home.clone(),
-            zones: self.zones.clone(),
-            highest: self.size,
-        }
-    }
 
-    /// Adds the group with all members that it may ever have to `backends`, as the load balancer of `plane` sees them.
-    fn enrol(&self, (groups, backends): &mut Backends, plane: &mut ControlPlane) {
-        let group = groups.push(Group {
-            name: self.name.to_owned(),
-            server: self.server.clone(),
-            weight: self.weight.get(),
-            autoscaling: self.autoscaling,
-        });
-        let standing = plane.resources.standing(&plane.rule, &self.home);
+    /// Adds the group with all members that it may ever have, as the load balancer of `plane` sees them.
+    fn enrol(&self, builder: &mut ScenarioBuilder, plane: &mut ControlPlane) {
+        let NumberedGroup { name, home, zones, highest } = &self.group;
+        let standing = plane.resources.standing(&plane.rule, home);
         let role = standing.and_then(|standing| standing.role);
         let checked = standing.is_some_and(|standing| standing.checked);
-        for (number, zone) in (1..=self.ever()).zip(self.zones.iter().cycle()) {
-            let name = format!("{}-{number}", self.name);
-            plane.machines.push(PlannedInstance { name: name.clone(), home: self.home.clone() });
-            backends.push(BackendSpec {
-                name,
-                group,
-                zone: *zone,
-                role: role.unwrap_or(Role::Failover),
-                configured: role.is_some() && number <= u64::from(self.size),
-                checked,
-            });
+        let ever = (1..=self.ever()).zip(zones.iter().cycle());
+        let members = ever.map(|(number, zone)| GroupMember {
+            zone: *zone,
+            role: role.unwrap_or(Role::Failover),
+            configured: role.is_some() && number <= u64::from(*highest),
+            checked,
+        });
+        let (name, server, weight) = (name.clone(), self.server.clone(), self.weight.get());
+        builder.group(Group { name, server, weight, autoscaling: self.autoscaling }, members);
+        for spec in builder.backends().iter().skip(plane.machines.len()) {
+            plane.machines.push(PlannedInstance { name: spec.name.clone(), home: home.clone() });
         }
     }
 }

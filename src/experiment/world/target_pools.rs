@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{GroupPlan, ServerKeys, Weight, members, zones_of};
+use super::groups::{GroupPlan, NumberedGroup, ServerKeys, Weight, members, zones_of};
 use super::health_check::HealthCheckTable;
 use super::operator::{Verb, name_the_table};
 use crate::compute::{
@@ -74,18 +74,14 @@ struct PoolInstances {
     zones: Option<Vec<String>>,
     /// How many there are.
     #[schemars(extend("x-unit" = "backends"))]
-    #[serde(default = "size")]
-    size: Whole<0, { MAX_BACKENDS as u32 }>,
+    #[serde(default)]
+    size: Whole<0, { MAX_BACKENDS as u32 }, 4>,
     /// Keys that differ from `[server]`.
     #[schemars(extend("x-over" = "server"))]
     #[serde(default)]
     server: ServerKeys,
     /// How their number follows their utilization. Default: not at all.
     autoscaling_policy: Option<AutoscalingKeys>,
-}
-
-fn size() -> Whole<0, { MAX_BACKENDS as u32 }> {
-    Whole::new(4)
 }
 
 /// Where the pools stand.
@@ -167,13 +163,13 @@ impl RuleTable {
 
 /// The groups of all pools, which serve like `server` where they are silent. Those of pools that neither the file nor an
 /// operation of `verbs` makes the backup are never served.
-pub(super) fn groups<'a>(
-    written: &'a [PoolTable],
+pub(super) fn groups(
+    written: &[PoolTable],
     plane: &ControlPlane,
     verbs: &[&Verb],
     server: Server,
     zones: &IdVec<ZoneId, String>,
-) -> Result<Vec<GroupPlan<'a>>, Problem> {
+) -> Result<Vec<GroupPlan>, Problem> {
     let mut rules = plane.resources.forwarding_rules.iter();
     let target = rules.find_map(|rule| rule.target.as_ref()).map_or("", Reference::name);
     let becomes_backup = |name: &str| {
@@ -192,16 +188,19 @@ pub(super) fn groups<'a>(
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
-            plans.push(GroupPlan {
-                name: group.name.as_str(),
-                place: path.key("name"),
+            let numbered = NumberedGroup {
+                name: group.name.as_str().to_owned(),
+                home: home.clone(),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
-                size: group.size.get(),
+                highest: group.size.get(),
+            };
+            plans.push(GroupPlan {
+                group: numbered,
+                place: path.key("name"),
                 added: 0,
                 server,
                 weight: Weight::ONE,
                 autoscaling: policy.transpose()?,
-                home: home.clone(),
                 is_ever_served,
             });
         }

@@ -1,12 +1,10 @@
 //! `[simulation]`: when the world is measured, and how often.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::de::{Error, Visitor};
+use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::bounded::{Span, Whole, scalar};
 use crate::experiment::path::KeyPath;
 use crate::experiment::precision::WrittenPrecision;
 use crate::experiment::problem::{Problem, refuse};
@@ -26,7 +24,7 @@ pub(in super::super) struct SimulationTable {
     pub seed: u64,
     /// How often each cell is run. Default: 10, without a precision.
     #[schemars(extend("x-whole" = true))]
-    pub replications: Option<Whole<1, 1_000_000>>,
+    pub replications: Option<Whole<1, 1_000_000, 10>>,
     /// Instead: until a metric is known so well. Default: none.
     #[schemars(extend("x-whole" = true, "examples" = [{ "metric": "failure_ratio", "relative": 0.05 }]))]
     pub precision: Option<WrittenPrecision>,
@@ -72,40 +70,30 @@ impl Serialize for Warmup {
 
 impl<'de> Deserialize<'de> for Warmup {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl Visitor<'_> for Written {
-            type Value = Warmup;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a duration with a unit, such as \"2m\", or \"auto\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Warmup, E> {
-                match text {
-                    Warmup::AUTO => Ok(Warmup::Auto),
-                    _ => text.parse().map(Warmup::Fixed).map_err(E::custom),
-                }
-            }
+        let expected = "a duration with a unit, such as \"2m\", or \"auto\"";
+        match scalar(deserializer, expected)? {
+            Unexpected::Str(Self::AUTO) => Ok(Self::Auto),
+            Unexpected::Str(text) => text.parse().map(Self::Fixed).map_err(D::Error::custom),
+            other => Err(D::Error::invalid_type(other, &expected)),
         }
-        deserializer.deserialize_any(Written)
     }
 }
 
 impl Default for SimulationTable {
     fn default() -> Self {
+        let Timing { warmup, duration, sample_interval } = Timing::default();
         Self {
             seed: 42,
             replications: None,
             precision: None,
-            warmup: Warmup::Fixed(SimDuration::from_secs(120)),
-            duration: Span::from_secs(1800),
-            sample_interval: Span::from_secs(10),
+            warmup: Warmup::Fixed(warmup),
+            duration: Span::known(duration),
+            sample_interval: Span::known(sample_interval),
         }
     }
 }
 
 impl SimulationTable {
-    /// How often each cell is run, if the file does not say it.
-    pub(in super::super) const REPLICATIONS: Whole<1, 1_000_000> = Whole::new(10);
-
     /// When the world is measured.
     pub(super) fn timing(&self) -> Result<Timing, Problem> {
         let Self { duration, sample_interval, .. } = *self;
