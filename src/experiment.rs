@@ -73,7 +73,7 @@ use draft::Draft;
 pub use error::ExperimentError;
 use error::Whereabouts;
 use files::DataFiles;
-pub use keys::{KeyBound, KeyRange, KeyRow};
+pub use keys::{KeyBound, KeyRow};
 use path::{NamePath, dotted};
 pub use per_cell::PerCell;
 use plan::Plan;
@@ -168,13 +168,12 @@ impl Experiment {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
-            Err(error) => Err(ExperimentError {
-                title: format!("`{name}` can't be read: {error}"),
-                source: Box::new(Source { name, text: String::new() }),
-                place: Whereabouts::File,
-                notes: Vec::new(),
-                help: Some("name an experiment file, a text in TOML".to_owned()),
-            }),
+            Err(error) => {
+                let title = format!("`{name}` can't be read: {error}");
+                let source = Source { name, text: String::new() };
+                let help = "name an experiment file, a text in TOML";
+                Err(ExperimentError::new(&source, Whereabouts::File, title, help))
+            }
         }
     }
 

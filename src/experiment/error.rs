@@ -34,6 +34,12 @@ pub(super) enum Whereabouts {
 }
 
 impl ExperimentError {
+    /// An error at `place` of `source`.
+    pub(super) fn new(source: &Source, place: Whereabouts, title: String, help: &str) -> Self {
+        let (source, help) = (Box::new(source.clone()), Some(help.to_owned()));
+        Self { source, place, title, notes: Vec::new(), help }
+    }
+
     /// The error with file, line, the text there and the remedy, for a terminal with or without colour.
     pub fn render(&self, color: bool) -> String {
         let Self { source, place, title, notes, help } = self;

@@ -6,8 +6,6 @@
 //! that stands instead of a number (`x-or`), the table whose keys hold where this one is silent (`x-over`), and
 //! `x-whole`, which no cell may change.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -28,8 +26,10 @@ pub struct KeyRow {
     pub unit: Option<String>,
     /// What holds without it, in TOML. If there is none, the description says what holds, unless it is needed.
     pub default: Option<String>,
-    /// From where to where its values go.
-    pub range: KeyRange,
+    /// Where its values begin.
+    pub least: Option<KeyBound>,
+    /// Where they end.
+    pub most: Option<KeyBound>,
     /// What it does.
     pub description: String,
     /// The ids of the rules that it comes from.
@@ -46,33 +46,13 @@ pub struct KeyRow {
     pub operations: Vec<String>,
 }
 
-/// From where to where the values of a key go.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeyRange {
-    /// Where they begin.
-    pub least: Option<KeyBound>,
-    /// Where they end.
-    pub most: Option<KeyBound>,
-}
-
-/// An end of a range.
+/// An end of the range of a key's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyBound {
     /// The number or the duration there.
     pub value: String,
     /// Whether it belongs to the range.
     pub is_included: bool,
-}
-
-impl fmt::Display for KeyRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ends = [(&self.least, ["at least", "above"]), (&self.most, ["at most", "below"])];
-        let ends = ends.into_iter().filter_map(|(bound, words)| {
-            let KeyBound { value, is_included } = bound.as_ref()?;
-            Some(format!("{} {value}", words[usize::from(!is_included)]))
-        });
-        f.write_str(&ends.collect::<Vec<_>>().join(", "))
-    }
 }
 
 /// Below which the parameters of distributions stand in the table.
@@ -244,16 +224,8 @@ fn row(place: &Above, schema: &Map<String, Value>, is_required: bool) -> KeyRow 
         choices: choices(schema),
         unit: of("x-unit").and_then(Value::as_str).map(str::to_owned),
         default: default.map(toml),
-        range: KeyRange {
-            least: bound(
-                of,
-                [("minimum", true), ("exclusiveMinimum", false), ("x-least", true), ("x-above", false)],
-            ),
-            most: bound(
-                of,
-                [("maximum", true), ("exclusiveMaximum", false), ("x-most", true), ("x-below", false)],
-            ),
-        },
+        least: bound(of, ["minimum", "x-least"], ["exclusiveMinimum", "x-above"]),
+        most: bound(of, ["maximum", "x-most"], ["exclusiveMaximum", "x-below"]),
         rules: rules(&description),
         example: toml(&example(schema)),
         description,
@@ -335,13 +307,16 @@ fn choices(schema: &Map<String, Value>) -> Vec<String> {
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-fn bound<'a>(of: impl Fn(&str) -> Option<&'a Value>, keys: [(&str, bool); 4]) -> Option<KeyBound> {
-    // An attribute of the field is stricter than its type.
-    let found = keys.into_iter().rev().find_map(|(key, is_included)| Some((of(key)?, is_included)));
-    found.map(|(value, is_included)| {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        KeyBound { value, is_included }
-    })
+/// The end that one of these keys tells, `without` or `with` it. An attribute of the field is stricter than its type.
+fn bound<'a>(
+    of: impl Fn(&str) -> Option<&'a Value>,
+    with: [&str; 2],
+    without: [&str; 2],
+) -> Option<KeyBound> {
+    let found = |keys: [&str; 2]| keys.into_iter().find_map(&of);
+    let (value, is_included) =
+        found(without).map(|value| (value, false)).or(found(with).map(|value| (value, true)))?;
+    Some(KeyBound { value: value.as_str().map_or_else(|| value.to_string(), str::to_owned), is_included })
 }
 
 /// The ids of rules, such as ZON-1, in a text.

@@ -74,15 +74,8 @@ impl<'a> Node<'a> {
     /// What a path calls it, if it is a member of the list `list` and that has names: the value of `name` or `group`.
     pub(super) fn name_in(self, list: &str) -> Option<&'a str> {
         // Operations have groups too, but those are not their names.
-        if list == "operations" { None } else { self.name() }
-    }
-
-    fn name(self) -> Option<&'a str> {
-        let name = self.get("name").or_else(|| self.get("group"))?;
-        match name {
-            Self::Scalar(value) => value.as_str(),
-            _ => None,
-        }
+        let name = self.get("name").or_else(|| self.get("group")).filter(|_| list != "operations")?;
+        if let Self::Scalar(value) = name { value.as_str() } else { None }
     }
 
     /// What it is, for errors.
