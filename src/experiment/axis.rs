@@ -244,11 +244,8 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
     };
     let (from, to, step) = (decimal("from", from)?, decimal("to", to)?, decimal("step", step)?);
     let Some(steps) = Decimal::steps(from, to, step) else {
-        let help = if step.is_zero() {
-            "write a step other than 0"
-        } else {
-            "turn its sign round, or swap from and to"
-        };
+        let turn = "turn its sign round, or swap from and to";
+        let help = if step.is_zero() { "write a step other than 0" } else { turn };
         return refuse(path.key("step"), "never leads from `from` to `to`", help);
     };
     check_count(steps + 1, path)?;

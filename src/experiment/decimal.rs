@@ -59,12 +59,9 @@ impl Decimal {
     /// It without needless zeros, but with a point: `0.15`, `0.0`, `200.0`.
     pub(super) fn to_float_string(self) -> String {
         let text = self.to_string();
-        let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
-        match (text.ends_with('.'), text.contains('.')) {
-            (true, _) => format!("{text}0"),
-            (false, true) => text.to_owned(),
-            (false, false) => format!("{text}.0"),
-        }
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        format!("{whole}.{}", if fraction.is_empty() { "0" } else { fraction })
     }
 
     /// It scaled to `places` decimal places, at least its own.

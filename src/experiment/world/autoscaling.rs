@@ -51,6 +51,7 @@ impl AutoscalingKeys {
         workers: Workers,
         group: &KeyPath,
     ) -> Result<AutoscalingPolicy, Problem> {
+        let interval = self.evaluation_interval.get();
         let place = group.key("autoscaling_policy");
         let (least, most) = (self.min_num_replicas.map_or(size, Whole::get), self.max_num_replicas.get());
         if size < least || size > most {
@@ -73,9 +74,8 @@ impl AutoscalingKeys {
         ] {
             not_forever(length, place.key(key))?;
         }
-        if self.evaluation_interval.get() < SimDuration::from_secs(1) {
-            let what =
-                format!("is {}, which looks more often than any autoscaler", self.evaluation_interval.get());
+        if interval < SimDuration::from_secs(1) {
+            let what = format!("is {interval}, which looks more often than any autoscaler");
             return refuse(place.key("evaluation_interval"), what, "write 1s or more");
         }
         let number = |count| NonZeroU32::new(count).expect("at least one member");
@@ -85,7 +85,7 @@ impl AutoscalingKeys {
             cpu_utilization: self.cpu_utilization,
             cool_down_period: self.cool_down_period,
             boot_time: self.boot_time,
-            evaluation_interval: self.evaluation_interval.get(),
+            evaluation_interval: interval,
             stabilization_period: self.stabilization_period,
         })
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::health::{HealthChecking, Phase, ProberCount, ProberVerdict, Probers};
+use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
 /// `[health_check]`
@@ -28,7 +28,7 @@ pub(super) struct HealthCheckTable {
     #[schemars(range(min = 1, max = 10))]
     unhealthy_threshold: i64,
     /// The probers of each backend (HCK-6).
-    probers: ProberKeys,
+    probers: Probers,
     /// What backends are until probes have found out.
     initial_state: InitialState,
     /// From a change of health to its effect.
@@ -37,29 +37,11 @@ pub(super) struct HealthCheckTable {
     through_queue: bool,
 }
 
-/// `probers`
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct ProberKeys {
-    /// How many there are.
-    count: ProberCount,
-    /// How their views make one.
-    verdict: ProberVerdict,
-    /// When their first probes start.
-    phase: Phase,
-}
-
-impl Default for ProberKeys {
-    fn default() -> Self {
-        let Probers { count, verdict, phase } = Probers::default();
-        Self { count, verdict, phase }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum InitialState {
     Healthy,
+    #[default]
     Unhealthy,
 }
 
@@ -71,8 +53,8 @@ impl Default for HealthCheckTable {
             timeout: SimDuration::from_secs(5),
             healthy_threshold: 2,
             unhealthy_threshold: 2,
-            probers: ProberKeys::default(),
-            initial_state: InitialState::Unhealthy,
+            probers: Probers::default(),
+            initial_state: InitialState::default(),
             propagation_delay: SimDuration::ZERO,
             through_queue: false,
         }
@@ -87,19 +69,17 @@ impl HealthCheckTable {
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
-        let ProberKeys { count, verdict, phase } = self.probers;
-        if verdict == ProberVerdict::Single && count.get() != 1 {
-            let message = format!(
-                "{} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\"",
-                count.get()
-            );
-            return Err(Problem::because(path.key("probers").key("count"), &message));
+        let count = self.probers.count.get();
+        if self.probers.verdict == ProberVerdict::Single && count != 1 {
+            let what = format!("{count} probers can't give a single verdict");
+            let help = "write count = 1, or verdict = \"majority\" or \"any\"".to_owned();
+            return Err(Problem::new(path.key("probers").key("count"), format!(": {what}"), Some(help)));
         }
         Ok(HealthChecking {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
             through_queue: self.through_queue,
-            probers: Probers { count, verdict, phase },
+            probers: self.probers,
             ..checking
         })
     }
