@@ -34,7 +34,6 @@ impl ArmAxis {
 }
 
 impl Arm {
-    /// How many cells it has.
     pub(super) fn cells(&self) -> u128 {
         self.axes.iter().fold(1, |cells, axis| cells.saturating_mul(axis.values.len() as u128))
     }

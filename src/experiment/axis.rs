@@ -16,7 +16,6 @@ use super::problem::{Problem, refuse, shown};
 use super::reader::read;
 use crate::time::SimDuration;
 
-/// The most values of one axis.
 const VALUES_MAX: usize = 10_000;
 
 /// One value of an axis, shown as the file writes it.
@@ -51,7 +50,6 @@ impl AxisValue {
         }
     }
 
-    /// The value as TOML.
     pub(super) fn to_toml(&self) -> Value {
         if self.is_text {
             return Value::from(self.text.as_str());
@@ -104,13 +102,11 @@ pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValu
         None => ranged(node, path)?,
     };
     let mut seen = BTreeSet::new();
-    match values.iter().position(|value| !seen.insert(value.canonical())) {
-        None => Ok(values),
-        Some(index) => {
-            let what = format!("has the value {} twice", values[index]);
-            refuse(path.member(index), what, "leave one of the two out")
-        }
+    if let Some(index) = values.iter().position(|value| !seen.insert(value.canonical())) {
+        let what = format!("has the value {} twice", values[index]);
+        return refuse(path.member(index), what, "leave one of the two out");
     }
+    Ok(values)
 }
 
 /// The values from `low` to at most `high` in steps of `step`, each a number or a duration as the command line has it.

@@ -14,7 +14,6 @@ use crate::time::SimDuration;
 pub(super) struct Whole<const MIN: u32, const MAX: u32, const DEFAULT: u32 = MIN>(u32);
 
 impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Whole<MIN, MAX, DEFAULT> {
-    /// The number.
     pub(super) fn get(self) -> u32 {
         self.0
     }
@@ -91,7 +90,6 @@ impl Span {
         Self::try_from(length).expect("a value in range")
     }
 
-    /// The duration.
     pub(super) fn get(self) -> SimDuration {
         self.0
     }
@@ -115,7 +113,6 @@ impl TryFrom<SimDuration> for Span {
 pub(super) struct Name(String);
 
 impl Name {
-    /// The name.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -149,17 +146,9 @@ impl TryFrom<String> for Name {
 pub(super) struct ResourceName(String);
 
 impl ResourceName {
-    /// The most characters.
     pub(super) const LONGEST: usize = 63;
 
-    /// The name.
     pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl AsRef<str> for ResourceName {
-    fn as_ref(&self) -> &str {
         &self.0
     }
 }

@@ -122,17 +122,12 @@ impl ChartRequest {
         if self.arms.as_ref().is_some_and(Vec::is_empty) {
             return refuse(at("arms"), "is empty", "leave it out for all arms");
         }
-        match self
-            .file
-            .as_ref()
-            .filter(|name| name.is_empty() || name.len() > 100 || !name.chars().all(is_plain))
-        {
-            None => Ok(()),
-            Some(name) => {
-                let what = format!("can't name a file: {}", quoted(name));
-                refuse(at("file"), what, "write letters, digits, - and _, without an end")
-            }
+        let is_odd = |name: &&String| name.is_empty() || name.len() > 100 || !name.chars().all(is_plain);
+        if let Some(name) = self.file.as_ref().filter(is_odd) {
+            let what = format!("can't name a file: {}", quoted(name));
+            return refuse(at("file"), what, "write letters, digits, - and _, without an end");
         }
+        Ok(())
     }
 }
 

@@ -46,7 +46,6 @@ impl Decimal {
         Self { scaled: self.at(places) + step.at(places) * count, places }
     }
 
-    /// Whether it is 0.
     pub(super) fn is_zero(self) -> bool {
         self.scaled == 0
     }

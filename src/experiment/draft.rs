@@ -8,7 +8,7 @@ use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::plan;
 use super::problem::Problem;
-use super::{AxisValue, Overrides, SearchAxis, Source};
+use super::{AxisValue, Overrides, Source};
 
 /// A file that is TOML, and what overrides it.
 pub(super) struct Draft<'a> {
@@ -116,24 +116,6 @@ fn with_example(path: &[String], key: &str) -> String {
     format!("add {key} = {}", row.map_or("…", |row| &row.example))
 }
 
-/// The sweeps of each arm along `axis`; an experiment without arms has the one of all.
-fn axes<'a>(
-    axis: &'a SearchAxis,
-    path: &'a NamePath,
-    has_arms: bool,
-    flag: &'a str,
-) -> impl Iterator<Item = Assignment> + 'a {
-    axis.arms.iter().map(move |(arm, values)| {
-        let sweep = if has_arms { format!("arms.{}.sweep", dotted(&[arm])) } else { "sweep".to_owned() };
-        let place = format!("{sweep}.{}", dotted(&[dotted(path.parts())]));
-        Assignment {
-            path: NamePath::parse(&place).expect("quoted keys"),
-            value: Value::Array(values.iter().map(AxisValue::to_toml).collect()),
-            origin: Origin::Flag(flag.to_owned()),
-        }
-    })
-}
-
 /// The overrides of the command line as assignments.
 fn flags(
     source: &Source,
@@ -176,7 +158,15 @@ fn flags(
                 "write keys with dots between them, such as clients.web-a.arrivals.poisson.rate=100..4000";
             return refuse(&flag, format!("{:?} is not a path", axis.path), help);
         };
-        flags.extend(axes(axis, &path, file.contains_key("arms"), &flag));
+        for (arm, values) in &axis.arms {
+            // An experiment without arms has the one sweep of all.
+            let has_arms = file.contains_key("arms");
+            let sweep = if has_arms { format!("arms.{}.sweep", dotted(&[arm])) } else { "sweep".to_owned() };
+            let place = format!("{sweep}.{}", dotted(&[dotted(path.parts())]));
+            let path = NamePath::parse(&place).expect("quoted keys");
+            let value = Value::Array(values.iter().map(AxisValue::to_toml).collect());
+            flags.push(Assignment { path, value, origin: Origin::Flag(flag.clone()) });
+        }
     }
     Ok(flags)
 }

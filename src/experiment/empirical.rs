@@ -53,8 +53,8 @@ fn inline_file(empirical: &mut dyn TableLike, path: &KeyPath, files: &DataFiles)
         return Ok(());
     };
     if empirical.contains_key("points") {
-        let problem = Problem::that(path.key("points"), "stands beside `file`", "keep one of the two");
-        return Err(Problem { at_key: true, ..problem });
+        let what = "stands beside `file`";
+        return Err(Problem::that(path.key("points"), what, "keep one of the two").of_key());
     }
     let (shown, text) = files.text(file, &path.key("file"))?;
     // Errors in the text are told by the path that leads there from here.

@@ -57,11 +57,12 @@ impl DataFiles {
         match &self.folder {
             Some(folder) => Ok(folder.join(file)),
             None if Path::new(file).is_absolute() => Ok(file.into()),
-            None => refuse(
-                place.clone(),
-                "names a file, but the experiment stands in no folder that this could be relative to",
-                "write the experiment into a file, or name a file by its absolute path",
-            ),
+            None => {
+                let what =
+                    "names a file, but the experiment stands in no folder that this could be relative to";
+                let help = "write the experiment into a file, or name a file by its absolute path";
+                refuse(place.clone(), what, help)
+            }
         }
     }
 

@@ -111,7 +111,6 @@ impl KeyRow {
         self.kind.starts_with("distribution")
     }
 
-    /// Whether `path` leads to it.
     fn is_at(&self, path: &[&str]) -> bool {
         let same = |own: &str, part: &str| own == part || (own.starts_with('<') && own != DISTRIBUTION);
         let own: Vec<&str> = self.path.split('.').collect();
@@ -145,13 +144,10 @@ impl Walk {
             if operation.is_none() {
                 // A form is a table of its own: what it is stands beside it, and nobody needs just this one.
                 one.remove("required");
-                let about = ["description", "examples"]
-                    .map(|key| one.get_key_value(key).map(|(k, v)| (k.clone(), v.clone())));
-                let form =
-                    one.get_mut("properties").and_then(|forms| forms.as_object_mut()?.values_mut().next());
-                form.and_then(Value::as_object_mut)
-                    .into_iter()
-                    .for_each(|form| form.extend(about.clone().into_iter().flatten()));
+                let about = ["description", "examples"].map(|key| one.remove_entry(key));
+                let forms = one.get_mut("properties").and_then(Value::as_object_mut);
+                let form = forms.and_then(|forms| forms.values_mut().next()?.as_object_mut());
+                form.into_iter().for_each(|form| form.extend(about.clone().into_iter().flatten()));
             }
             self.below(&Above { operation, ..above.clone() }, &one);
         }
@@ -299,11 +295,11 @@ fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
 }
 
 /// The names that a value can be.
-fn choices(schema: &Map<String, Value>) -> Vec<String> {
-    let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-    let consts = alternatives(schema).into_iter().filter_map(|one| one.get("const"));
-    let nested = alternatives(schema).into_iter().filter_map(|one| one.get("enum")?.as_array()).flatten();
-    let names = listed.chain(nested).chain(consts).chain(schema.get("const"));
+fn choices<'a>(schema: &'a Map<String, Value>) -> Vec<String> {
+    let all = alternatives(schema).into_iter().filter_map(Value::as_object).chain([schema]);
+    let listed =
+        |one: &'a Map<String, Value>| one.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let names = all.flat_map(|one| listed(one).chain(one.get("const")));
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
@@ -322,11 +318,9 @@ fn bound<'a>(
 /// The ids of rules, such as ZON-1, in a text.
 fn rules(text: &str) -> Vec<String> {
     let is_rule = |word: &&str| {
-        word.split_once('-').is_some_and(|(room, number)| {
-            room.len() >= 3
-                && room.bytes().all(|byte| byte.is_ascii_uppercase())
-                && number.parse::<u32>().is_ok()
-        })
+        let (room, number) = word.split_once('-').unwrap_or_default();
+        let is_room = room.len() >= 3 && room.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_room && number.parse::<u32>().is_ok()
     };
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(is_rule).map(str::to_owned).collect()

@@ -33,7 +33,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The view of `value`.
     pub(super) fn of_value(value: &'a Value) -> Self {
         match value {
             Value::Array(list) => Self::List(list),
@@ -42,7 +41,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// It as a table, if it is one.
     pub(super) fn as_table(self) -> Option<&'a dyn TableLike> {
         match self {
             Self::Table(table) => Some(table),
@@ -57,7 +55,6 @@ impl<'a> Node<'a> {
         entries.filter_map(|(key, item)| Some((key, Self::of_item(item)?)))
     }
 
-    /// The members of a list, if it is one.
     pub(super) fn members(self) -> Option<Vec<Self>> {
         match self {
             Self::Tables(tables) => Some(tables.iter().map(Self::Table).collect()),
@@ -66,7 +63,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a table's key.
     pub(super) fn get(self, key: &str) -> Option<Self> {
         self.as_table()?.get(key).and_then(Self::of_item)
     }

@@ -21,12 +21,10 @@ impl KeyPath {
         Self::default().key(key)
     }
 
-    /// On to the value of `key`.
     pub(super) fn key(&self, key: &str) -> Self {
         self.on(Step::Key(key.to_owned()))
     }
 
-    /// On to member `index`.
     pub(super) fn member(&self, index: usize) -> Self {
         self.on(Step::Member(index))
     }
@@ -47,7 +45,6 @@ impl KeyPath {
         Self(self.0[..keys].to_vec())
     }
 
-    /// Its steps, from the root.
     pub(super) fn steps(&self) -> &[Step] {
         &self.0
     }

@@ -24,7 +24,6 @@ use super::world::{self, SimulationTable, Warmup};
 
 static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
 
-/// The most runs of one experiment.
 const RUNS_MAX: u128 = 1_000_000;
 
 /// Everything that cells have in common.
@@ -77,7 +76,6 @@ struct PlanKeys {
     charts: Vec<ChartRequest>,
 }
 
-/// The values of each axis, by its path.
 type Sweep = BTreeMap<String, AxisRange>;
 
 /// A name that a folder can have.
@@ -165,7 +163,7 @@ fn repetition(simulation: &SimulationTable) -> Result<(u32, Option<Precision>), 
     match (simulation.replications, &simulation.precision) {
         (Some(_), Some(_)) => {
             let what = "stands beside `replications`, which says the same in another way";
-            Err(Problem { at_key: true, ..Problem::that(path, what, "keep one of the two") })
+            Err(Problem::that(path, what, "keep one of the two").of_key())
         }
         (replications, None) => Ok((replications.unwrap_or_default().get(), None)),
         (None, Some(written)) => {
@@ -257,7 +255,7 @@ fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Resu
 
 fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
     let what = format!("sweeps {}, which {elsewhere} gives a value too", dotted(axis.path.parts()));
-    Problem { at_key: true, ..Problem::that(axis.place.clone(), what, "keep one of the two") }
+    Problem::that(axis.place.clone(), what, "keep one of the two").of_key()
 }
 
 /// The axes of the sweep `node`, which stands at `path`.
@@ -294,9 +292,7 @@ fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath,
     let mut entries: Vec<(NamePath, KeyPath, Node<'a>)> = Vec::new();
     for (keys, value) in dotted_entries(node) {
         let place = keys.iter().fold(path.clone(), |place, key| place.key(key));
-        let refuse = |what: &str, help: &str| {
-            Err(Problem { at_key: true, ..Problem::that(place.clone(), what, help) })
-        };
+        let refuse = |what: &str, help: &str| Err(Problem::that(place.clone(), what, help).of_key());
         let name = match keys[..] {
             [key] => NamePath::parse(key),
             _ => NamePath::parse(&dotted(&keys)),

@@ -175,7 +175,6 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 }
 
-/// The entries of a table, one after the other.
 struct Entries<'de> {
     entries: std::vec::IntoIter<(&'de str, Node<'de>)>,
     value: Option<(&'de str, Node<'de>)>,
@@ -203,7 +202,6 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// The members of a list, one after the other.
 struct Members<'de> {
     members: std::vec::IntoIter<Node<'de>>,
     next: usize,

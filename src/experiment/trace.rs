@@ -33,11 +33,9 @@ pub(super) struct TraceFile {
 /// The columns of a trace. Those of `OPTIONAL` may be missing or empty.
 const COLUMNS: [&str; 5] = ["t_s", "client_id", "request_bytes", "response_bytes", "duration_s"];
 const REQUIRED: usize = 3;
-/// The size of the buffer.
 const BUFFER: usize = 1 << 16;
 /// What some programs begin a file of UTF-8 text with.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// No line is so long.
 const LINE_MAX: usize = 1 << 16;
 
 /// Reads and checks the trace at `path`.

@@ -163,8 +163,8 @@ impl WorldTables {
         let resources = written.resources(self.region.name.as_str(), &rule, &self.health_check);
         let assumptions = written.assumptions(&self.semantics);
         let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
-        let refused = |error| Problem::of_resource(error, &backend_service::place());
-        builder.balancer = plane.settings().map_err(refused)?;
+        let place = KeyPath::to("backend_service");
+        builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &place))?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
         let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
         let front = match written.load_balancing_scheme {
@@ -194,15 +194,13 @@ impl WorldTables {
     }
 }
 
-/// Checks that there is one load balancer.
 fn check_balancer(root: &Table) -> Result<(), Problem> {
     let has = |key: &&str| root.contains_key(key);
     match ["target_pools", "forwarding_rule"].iter().find(|key| has(key) && has(&"backend_service")) {
         None => Ok(()),
         Some(key) => {
             let what = "is a second load balancer beside `backend_service`";
-            let problem = Problem::that(KeyPath::to(key), what, "keep one of the two");
-            Err(Problem { at_key: true, ..problem })
+            Err(Problem::that(KeyPath::to(key), what, "keep one of the two").of_key())
         }
     }
 }
@@ -269,4 +267,14 @@ fn group_id(builder: &ScenarioBuilder, name: &str, path: KeyPath) -> Result<Grou
     let found = builder.groups().pairs().find(|(_, group)| group.name == name).map(|(id, _)| id);
     let known = builder.groups().iter().map(|group| group.name.as_str());
     found.ok_or_else(|| Problem::unknown_name(path, name, "groups", known))
+}
+
+/// The two zones called `names`, as `path` says.
+fn zone_pair(
+    zones: &IdVec<ZoneId, String>,
+    names: &[String; 2],
+    path: &KeyPath,
+) -> Result<[ZoneId; 2], Problem> {
+    let end = |end: usize| zone_id(zones, &names[end], &path.member(end));
+    Ok([end(0)?, end(1)?])
 }

@@ -87,7 +87,6 @@ impl Worlds {
         self.words.put(cell, words);
     }
 
-    /// What cell number `cell` simulates.
     pub(super) fn scenario(&self, cell: usize) -> Scenario {
         let clients = of(&self.clients_of, cell).iter();
         Scenario {

@@ -96,7 +96,6 @@ pub(super) struct ZonalAffinityKeys {
 }
 
 impl ZonalAffinityKeys {
-    /// The field of a backend service that it is.
     pub(super) fn fields(self) -> Option<PassThroughPolicyFields> {
         let Self { spillover, spillover_ratio } = self;
         let fields = ZonalAffinityFields { spillover, spillover_ratio, ..Default::default() };
@@ -117,7 +116,6 @@ pub(super) struct FailoverKeys {
 }
 
 impl FailoverKeys {
-    /// The field of a backend service that it is.
     pub(super) fn fields(self) -> FailoverPolicyFields {
         let Self { failover_ratio, drop_traffic_if_unhealthy, disable_connection_drain_on_failover } = self;
         FailoverPolicyFields {
@@ -144,7 +142,6 @@ pub(super) struct TrackingKeys {
 }
 
 impl TrackingKeys {
-    /// The field of a backend service that it is.
     pub(super) fn fields(self) -> ConnectionTrackingFields {
         ConnectionTrackingFields {
             tracking_mode: self.tracking_mode,
@@ -225,17 +222,11 @@ impl BackendGroup {
     }
 }
 
-/// Where it stands.
-pub(super) fn place() -> KeyPath {
-    KeyPath::to("backend_service")
-}
-
 /// Where its groups stand.
 pub(super) fn list() -> KeyPath {
-    place().key("backends")
+    KeyPath::to("backend_service").key("backends")
 }
 
-/// What the backend service is called.
 const NAME: &str = "backend-service";
 
 impl ServiceTable {

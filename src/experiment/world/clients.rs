@@ -155,11 +155,8 @@ pub(super) fn clients(
     let total: u64 =
         written.iter().zip(&own).map(|(client, own)| u64::from(client.addresses(own).get())).sum();
     if total > ADDRESSES_MAX {
-        return refuse(
-            list,
-            format!("has {total} addresses in all"),
-            format!("write at most {ADDRESSES_MAX}"),
-        );
+        let help = format!("write at most {ADDRESSES_MAX}");
+        return refuse(list, format!("has {total} addresses in all"), help);
     }
     let names: Vec<&str> = written.iter().map(|client| client.name.as_str()).collect();
     distinct(&names, |index| list.member(index).key("name"))?;
@@ -283,7 +280,6 @@ impl Client {
         Ok(members.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// How many client IPs there are.
     fn addresses(&self, own_backends: &[BackendId]) -> NonZeroU32 {
         let written = self.addresses.and_then(|count| NonZeroU32::new(count.get()));
         NonZeroU32::new(own_backends.len() as u32).or(written).unwrap_or(ClientGroup::ADDRESSES)
@@ -297,13 +293,11 @@ impl Client {
         path: KeyPath,
     ) -> Result<ArrivalSpec, Problem> {
         if let ArrivalSpec::Closed(closed) = &self.arrivals {
-            let (population, addresses) = (closed.population.get(), addresses.get());
-            if population.div_ceil(CLIENTS_MAX) > addresses {
+            let population = closed.population.get();
+            let least = population.div_ceil(CLIENTS_MAX);
+            if least > addresses.get() {
                 let what = format!("is {population}, too many for {addresses} addresses");
-                let help = format!(
-                    "write addresses = {} or more: {CLIENTS_MAX} clients can share one",
-                    population.div_ceil(CLIENTS_MAX)
-                );
+                let help = format!("write addresses = {least} or more: {CLIENTS_MAX} clients can share one");
                 return refuse(path.key("closed").key("population"), what, help);
             }
         }
@@ -319,19 +313,16 @@ impl Client {
         path: &KeyPath,
     ) -> Result<(TrafficOrigin, String), Problem> {
         let at = |key| path.key(key);
-        let kind = word(&self.kind);
+        let (kind, is_internal) = (word(&self.kind), matches!(front, BalancerKind::Internal(_)));
         match (self.kind, &self.zone, &self.region) {
-            (ClientKind::Internet, _, _) if matches!(front, BalancerKind::Internal(_)) => refuse(
-                at("kind"),
-                "can't be \"internet\": the internet does not reach an internal load balancer",
-                "write vm, vpn or interconnect",
-            ),
-            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, BalancerKind::Internal(_)) => {
-                refuse(
-                    at("kind"),
-                    "can't be \"private_service_connect\": only internal load balancers are published so",
-                    "write vm, vpn, interconnect or internet",
-                )
+            (ClientKind::Internet, _, _) if is_internal => {
+                let what = "can't be \"internet\": the internet does not reach an internal load balancer";
+                refuse(at("kind"), what, "write vm, vpn or interconnect")
+            }
+            (ClientKind::PrivateServiceConnect, _, _) if !is_internal => {
+                let what =
+                    "can't be \"private_service_connect\": only internal load balancers are published so";
+                refuse(at("kind"), what, "write vm, vpn, interconnect or internet")
             }
             (ClientKind::Vm, Some(zone), None) => {
                 Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), String::new()))
@@ -360,24 +351,22 @@ impl Client {
     }
 }
 
-/// A VM of the region `other`.
 fn elsewhere(
     other: &str,
     region: &str,
     zones: &IdVec<ZoneId, String>,
     path: KeyPath,
 ) -> Result<(TrafficOrigin, String), Problem> {
-    if other == region {
-        let zone = &zones[ZoneId::from_index(0)];
-        let what = format!("is {other:?}, the load balancer's own region");
-        return refuse(path, what, format!("say which zone it is in instead: zone = {zone:?}"));
-    }
-    if zones.iter().any(|zone| zone == other) {
+    let (what, help) = if other == region {
+        let help = format!("say which zone it is in instead: zone = {:?}", zones[ZoneId::from_index(0)]);
+        (format!("is {other:?}, the load balancer's own region"), help)
+    } else if zones.iter().any(|zone| zone == other) {
         let what = format!("is {other:?}, a zone of the load balancer's region");
-        return refuse(path, what, format!("write zone = {other:?} instead"));
-    }
-    if super::RESERVED.contains(&other) {
-        return refuse(path, format_args!("can't be {other:?}"), "name a region, such as \"europe-west1\"");
-    }
-    Ok((TrafficOrigin::OtherRegion, other.to_owned()))
+        (what, format!("write zone = {other:?} instead"))
+    } else if super::RESERVED.contains(&other) {
+        (format!("can't be {other:?}"), "name a region, such as \"europe-west1\"".to_owned())
+    } else {
+        return Ok((TrafficOrigin::OtherRegion, other.to_owned()));
+    };
+    refuse(path, what, help)
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operations::History;
-use super::{before_the_end, group_id, not_forever, zone_id};
+use super::{before_the_end, group_id, not_forever, zone_id, zone_pair};
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
@@ -143,7 +143,6 @@ pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<
 }
 
 impl WrittenFault {
-    /// What it is called.
     pub(super) fn words(&self) -> FaultWords {
         FaultWords { kind: word(&self.kind), target: self.target.words() }
     }
@@ -164,14 +163,15 @@ impl WrittenFault {
             let help = format!("leave it out, or write kind = {:?}", word(&owner));
             return refuse(path.key(key), format!("means nothing to kind = {:?}", word(&self.kind)), help);
         }
-        let rolling = self.kind == Kind::RollingRestart;
+        let (random, rolling) = (self.random.is_some(), self.kind == Kind::RollingRestart);
+        let (lasts, flaps) = (self.duration.is_some(), self.flapping.is_some());
         let alone = [
-            ("at", self.at.is_some() && self.random.is_some(), "`random`"),
-            ("duration", self.duration.is_some() && self.random.is_some(), "`random`"),
-            ("flapping", self.flapping.is_some() && self.random.is_some(), "`random`"),
-            ("duration", self.duration.is_some() && rolling, "kind = \"rolling_restart\""),
-            ("flapping", self.flapping.is_some() && rolling, "kind = \"rolling_restart\""),
-            ("random", self.random.is_some() && rolling, "kind = \"rolling_restart\""),
+            ("at", random && self.at.is_some(), "`random`"),
+            ("duration", random && lasts, "`random`"),
+            ("flapping", random && flaps, "`random`"),
+            ("duration", rolling && lasts, "kind = \"rolling_restart\""),
+            ("flapping", rolling && flaps, "kind = \"rolling_restart\""),
+            ("random", rolling && random, "kind = \"rolling_restart\""),
         ];
         match alone.into_iter().find(|(_, is_there, _)| *is_there) {
             Some((key, _, other)) => {
@@ -220,11 +220,16 @@ impl WrittenFault {
 
     fn effect(&self, start: SimTime, history: &History<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
         let target = path.key("target");
+        let missing = |key| Problem::missing_key(path.clone(), key);
         if matches!(self.kind, Kind::LinkDelay | Kind::LinkLoss) {
-            return Ok(FaultEffect::Link {
-                between: self.target.link(self.kind, history, target)?,
-                kind: self.link_fault(path)?,
-            });
+            let between = self.target.link(self.kind, history, target)?;
+            let kind = match self.kind {
+                Kind::LinkDelay => {
+                    LinkFault::Delay(self.added_rtt.ok_or_else(|| missing("added_rtt"))?.get())
+                }
+                _ => LinkFault::Loss(self.probability.ok_or_else(|| missing("probability"))?),
+            };
+            return Ok(FaultEffect::Link { between, kind });
         }
         if self.target.link.is_some() {
             let what = format!("is the network, which can't be {}", word(&self.kind));
@@ -232,17 +237,12 @@ impl WrittenFault {
                 "write kind = \"link_delay\" or \"link_loss\", or name backends by zone, group or backends";
             return refuse(target.key("link"), what, help);
         }
-        let mode = match self.kind {
-            Kind::Refuse => FailureMode::Refuse,
-            Kind::ProbeBlock | Kind::UnhealthyOnly => FailureMode::UnhealthyOnly,
-            Kind::ServingOnly => FailureMode::ServingOnly,
-            _ => FailureMode::Silent,
-        };
         let kind = match self.kind {
-            Kind::Slow => {
-                BackendFault::Slow(self.factor.ok_or_else(|| Problem::missing_key(path.clone(), "factor"))?)
-            }
-            _ => BackendFault::Fails(mode),
+            Kind::Slow => BackendFault::Slow(self.factor.ok_or_else(|| missing("factor"))?),
+            Kind::Refuse => BackendFault::Fails(FailureMode::Refuse),
+            Kind::ProbeBlock | Kind::UnhealthyOnly => BackendFault::Fails(FailureMode::UnhealthyOnly),
+            Kind::ServingOnly => BackendFault::Fails(FailureMode::ServingOnly),
+            _ => BackendFault::Fails(FailureMode::Silent),
         };
         let targets = self.target.members(start, history, target.clone())?;
         let is_autoscaled = |id: &BackendId| history.world.is_autoscaled(*id);
@@ -252,22 +252,8 @@ impl WrittenFault {
             let help = "name a group without one, or write kind = \"refuse\" with a fraction";
             return refuse(target, what, help);
         }
-        Ok(FaultEffect::Backends {
-            targets,
-            fraction: self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio")),
-            kind,
-        })
-    }
-
-    fn link_fault(&self, path: &KeyPath) -> Result<LinkFault, Problem> {
-        let missing = |key| Problem::missing_key(path.clone(), key);
-        match self.kind {
-            Kind::LinkDelay => {
-                let delay = self.added_rtt.ok_or_else(|| missing("added_rtt"))?.get();
-                Ok(LinkFault::Delay(delay))
-            }
-            _ => Ok(LinkFault::Loss(self.probability.ok_or_else(|| missing("probability"))?)),
-        }
+        let fraction = self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio"));
+        Ok(FaultEffect::Backends { targets, fraction, kind })
     }
 }
 
@@ -317,40 +303,33 @@ impl FaultTarget {
         let Some(names) = &self.link else {
             return refuse(path, "names no network", "add link = [\"…\", \"…\"], two zones");
         };
-        let path = path.key("link");
-        let end = |end: usize| zone_id(history.world.zones(), &names[end], &path.member(end));
-        Ok([end(0)?, end(1)?])
+        zone_pair(history.world.zones(), names, &path.key("link"))
     }
 
     /// The backends that it means at time `at`; at least one.
     fn members(&self, at: SimTime, history: &History<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
-        match (&self.zone, &self.group, &self.backends) {
+        let (members, key, what, help) = match (&self.zone, &self.group, &self.backends) {
             (Some(zone), None, None) => {
                 let id = zone_id(history.world.zones(), zone, &path.key("zone"))?;
-                let members = such(history, at, |spec| spec.zone == id);
-                if members.is_empty() {
-                    let what = format!("is {zone:?}, where no backend is at that time");
-                    return refuse(path.key("zone"), what, "name a zone that has backends");
-                }
-                Ok(members)
+                let what = format!("is {zone:?}, where no backend is at that time");
+                (such(history, at, |spec| spec.zone == id), "zone", what, "name a zone that has backends")
             }
             (None, Some(name), None) => {
-                let path = path.key("group");
-                let id = group_id(history.world, name, path.clone())?;
-                let members = such(history, at, |spec| spec.group == id);
-                if members.is_empty() {
-                    let what = format!("is {name:?}, which has no members at that time");
-                    return refuse(path, what, "name a group that has members");
-                }
-                Ok(members)
+                let id = group_id(history.world, name, path.key("group"))?;
+                let what = format!("is {name:?}, which has no members at that time");
+                (such(history, at, |spec| spec.group == id), "group", what, "name a group that has members")
             }
-            (None, None, Some(names)) => named(history.world.backends(), names, path.key("backends")),
+            (None, None, Some(names)) => return named(history.world.backends(), names, path.key("backends")),
             (None, None, None) => {
                 let help = "add zone = \"…\", group = \"…\" or backends = [\"…\"]";
-                refuse(path, "names no backends", help)
+                return refuse(path, "names no backends", help);
             }
-            _ => refuse(path, "names backends in several ways", "keep one of zone, group and backends"),
-        }
+            _ => {
+                let help = "keep one of zone, group and backends";
+                return refuse(path, "names backends in several ways", help);
+            }
+        };
+        if members.is_empty() { refuse(path.key(key), what, help) } else { Ok(members) }
     }
 }
 

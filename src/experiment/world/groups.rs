@@ -125,7 +125,6 @@ pub(super) struct NumberedGroup {
 }
 
 impl NumberedGroup {
-    /// The name of member `number`.
     pub(super) fn member(&self, number: u32) -> String {
         format!("{}-{number}", self.name)
     }
@@ -136,7 +135,6 @@ impl NumberedGroup {
         number.parse().ok().filter(|_| group == self.name)
     }
 
-    /// The zone of member `number`.
     pub(super) fn zone(&self, number: u32) -> ZoneId {
         self.zones[(number as usize - 1) % self.zones.len()]
     }
@@ -232,18 +230,14 @@ pub(super) fn zones_of(
             ids.map(|(index, name)| zone_id(zones, name, &path.member(index))).collect()
         }
         (None, Some(_)) => refuse(path.key("zones"), "is empty", "name at least one zone"),
-        (Some(_), Some(_)) => refuse(
-            path.key("zones"),
-            "stands beside `zone`",
-            "keep `zone` for a group in one zone, `zones` for one that is spread",
-        ),
-        (None, None) => refuse(
-            path.clone(),
-            "has no `zone`",
-            format!(
-                "add zone = {:?}, or zones = [...] for a group that is spread",
-                zones[ZoneId::from_index(0)]
-            ),
-        ),
+        (Some(_), Some(_)) => {
+            let help = "keep `zone` for a group in one zone, `zones` for one that is spread";
+            refuse(path.key("zones"), "stands beside `zone`", help)
+        }
+        (None, None) => {
+            let zone = &zones[ZoneId::from_index(0)];
+            let help = format!("add zone = {zone:?}, or zones = [...] for a group that is spread");
+            refuse(path.clone(), "has no `zone`", help)
+        }
     }
 }

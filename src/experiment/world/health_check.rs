@@ -62,10 +62,8 @@ impl Default for HealthCheckTable {
 }
 
 impl HealthCheckTable {
-    /// What health checks are called.
     pub(super) const NAME: &str = "default";
 
-    /// How backends are checked.
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;

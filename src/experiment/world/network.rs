@@ -1,6 +1,6 @@
 //! `[network]`: round-trip times.
 
-use super::zone_id;
+use super::zone_pair;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, refuse};
 use crate::ids::{IdVec, ZoneId};
@@ -16,8 +16,7 @@ pub(super) fn round_trips(
     let mut found: Vec<ZoneLink> = Vec::new();
     for (index, ZoneLink { between, rtt }) in links.into_iter().enumerate() {
         let path = KeyPath::to("network").key("links").member(index).key("between");
-        let end = |end: usize| zone_id(zones, &between[end], &path.member(end));
-        let [from, to] = [end(0)?, end(1)?];
+        let [from, to] = zone_pair(zones, &between, &path)?;
         if from == to {
             let what = format!("names {:?} twice", between[0]);
             return refuse(path, what, "name two zones; within a zone same_zone_rtt holds");

@@ -137,7 +137,6 @@ impl PoolTable {
 }
 
 impl RuleTable {
-    /// Its name.
     pub(super) fn name(&self) -> &str {
         self.name.as_ref().map_or(Self::NAME, ResourceName::as_str)
     }

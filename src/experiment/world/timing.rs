@@ -12,7 +12,6 @@ use crate::sim::scenario::Timing;
 use crate::stats::{MSER_BATCH, MSER_BATCHES_MIN};
 use crate::time::SimDuration;
 
-/// The most samples of a timeline.
 const SAMPLES_MAX: u64 = 100_000;
 
 /// `[simulation]`
@@ -49,14 +48,6 @@ pub(in super::super) enum Warmup {
 impl Warmup {
     /// What a file writes for [`Warmup::Auto`].
     pub(in super::super) const AUTO: &str = "auto";
-
-    /// How long it is, if the file says so.
-    pub(in super::super) fn fixed(self) -> Option<SimDuration> {
-        match self {
-            Self::Fixed(length) => Some(length),
-            Self::Auto => None,
-        }
-    }
 }
 
 impl Serialize for Warmup {
@@ -94,11 +85,10 @@ impl Default for SimulationTable {
 }
 
 impl SimulationTable {
-    /// When the world is measured.
     pub(super) fn timing(&self) -> Result<Timing, Problem> {
         let Self { duration, sample_interval, .. } = *self;
         // Until pilots have found it, there is none: what must come before the end of the window comes before it then.
-        let warmup = self.warmup.fixed().unwrap_or(SimDuration::ZERO);
+        let warmup = if let Warmup::Fixed(length) = self.warmup { length } else { SimDuration::ZERO };
         let path = |key| KeyPath::to("simulation").key(key);
         if warmup > Span::LONGEST {
             let help = format!("write at most \"{}\" (ten years)", Span::LONGEST);
@@ -114,14 +104,11 @@ impl SimulationTable {
         }
         let least = (MSER_BATCH * MSER_BATCHES_MIN) as u64;
         if self.warmup == Warmup::Auto && duration.as_nanos() / sample_interval.as_nanos() < least {
-            let what = format!(
-                "is {sample_interval}, which makes too few samples of {duration} to find a warm-up in them"
-            );
+            let few = format!("which makes too few samples of {duration} to find a warm-up in them");
             let most = SimDuration::from_nanos(duration.as_nanos() / least);
-            let help = format!(
-                "write at most \"{most}\", for at least {least} samples, or give `warmup` as a duration"
-            );
-            return refuse(path("sample_interval"), what, help);
+            let enough = format!("write at most \"{most}\", for at least {least} samples");
+            let help = enough + ", or give `warmup` as a duration";
+            return refuse(path("sample_interval"), format_args!("is {sample_interval}, {few}"), help);
         }
         Ok(Timing { warmup, duration, sample_interval })
     }
