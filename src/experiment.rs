@@ -289,9 +289,7 @@ impl Experiment {
 
     /// The text of [`Experiment::document`] for a file in `folder`, which must exist: it finds its data files from there.
     pub fn document_in(&self, folder: &Path) -> String {
-        let Some(data_folder) = self.files.folder_from(folder) else {
-            return self.document.clone();
-        };
+        let Some(data_folder) = self.files.folder_from(folder) else { return self.document.clone() };
         let mut document: DocumentMut = self.document.parse().expect("it was read before");
         document.insert("data_folder", value(data_folder));
         document.to_string()
@@ -338,9 +336,9 @@ impl Experiment {
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
     pub fn describe(&self, cell: &Cell) -> String {
         let values = self.axes.iter().zip(&cell.values);
-        let values: Vec<String> = values
-            .filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)))
-            .collect();
+        let values =
+            values.filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)));
+        let values: Vec<String> = values.collect();
         match &values[..] {
             [] => format!("arm `{}`", cell.arm),
             _ => format!("arm `{}` with {}", cell.arm, values.join(", ")),

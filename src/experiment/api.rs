@@ -35,9 +35,8 @@ impl Problem {
         let field = field.strip_prefix("networkPassThroughLbTrafficPolicy.").unwrap_or(field);
         let keys = field.split('.').filter(|field| !field.is_empty()).map(in_file);
         let path = keys.fold(path.clone(), |path, key| path.key(&key));
-        let reason = error.reason;
-        let problem = Self::saying(error, path);
-        reason.map_or(problem.clone(), |reason| problem.refused(reason))
+        let note = error.reason.map(|reason| format!("the Compute API refuses this: {reason}"));
+        Self { note, ..Self::saying(error, path) }
     }
 
     /// The API refuses the operation at `path`, which happens at time `at` and has the keys that `has` tells.
@@ -49,14 +48,8 @@ impl Problem {
     ) -> Self {
         let key = |field: &&str| field.rsplit('.').next().map(in_file).filter(|key| has(key));
         let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.key(&key));
-        let reason = error.reason;
-        let problem = Self::saying(error, path);
-        match reason {
-            Some(reason) => {
-                Self { note: Some(format!("the Compute API refuses this at {at}: {reason}")), ..problem }
-            }
-            None => problem,
-        }
+        let note = error.reason.map(|reason| format!("the Compute API refuses this at {at}: {reason}"));
+        Self { note, ..Self::saying(error, path) }
     }
 
     fn saying(error: ApiError, path: KeyPath) -> Self {

@@ -3,6 +3,7 @@
 use super::assignment::{Assignment, Origin};
 use super::axis::AxisValue;
 use super::path::{KeyPath, NamePath};
+use super::problem::Problem;
 
 /// One of the alternatives that an experiment compares.
 #[derive(Clone, Debug)]
@@ -50,6 +51,16 @@ impl Arm {
             values.reverse();
             values
         })
+    }
+}
+
+/// Checks that one of `arms` is called `name`, as `path` says.
+pub(super) fn check_name(arms: &[Arm], name: &str, path: KeyPath) -> Result<(), Problem> {
+    let known = arms.iter().map(|arm| arm.name.as_str());
+    if known.clone().any(|other| other == name) {
+        Ok(())
+    } else {
+        Err(Problem::unknown_name(path, name, "arms", known))
     }
 }
 

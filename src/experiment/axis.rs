@@ -153,11 +153,10 @@ fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Proble
 }
 
 fn check_count(count: i128, path: &KeyPath) -> Result<(), Problem> {
-    if count > VALUES_MAX as i128 {
-        let what = format!("has {count} values");
-        return refuse(path.clone(), what, format!("an axis has at most {VALUES_MAX}"));
+    if count <= VALUES_MAX as i128 {
+        return Ok(());
     }
-    Ok(())
+    refuse(path.clone(), format!("has {count} values"), format!("an axis has at most {VALUES_MAX}"))
 }
 
 /// The values of an axis: a list of them, or `{ from, to, step }`.

@@ -8,12 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
-use super::arm::{Arm, ArmAxis, axis_paths};
+use super::arm::{Arm, ArmAxis, axis_paths, check_name};
 use super::column::columns;
 use super::node::Node;
 use super::path::{KeyPath, NamePath};
-use super::problem::{Problem, distinct, quoted, refuse};
-use crate::metrics::{METRICS, Metric};
+use super::problem::{Problem, distinct, metric, quoted, refuse};
 
 /// `[[charts]]`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,10 +86,7 @@ impl ChartRequest {
 
     fn check(&self, axes: &Axes<'_>, path: KeyPath) -> Result<(), Problem> {
         let at = |key| path.key(key);
-        if Metric::find(&self.metric).is_none() {
-            let known = METRICS.iter().map(|metric| metric.name);
-            return Err(Problem::unknown_name(at("metric"), &self.metric, "metrics", known));
-        }
+        metric(&self.metric, at("metric"))?;
         let along = axes.find(&self.axis, at("axis"))?;
         let values: Vec<Option<f64>> =
             along.iter().flat_map(|axis| &axis.values).map(|value| value.number()).collect();
@@ -114,10 +110,7 @@ impl ChartRequest {
             }
         }
         for (index, name) in self.arms.iter().flatten().enumerate() {
-            if axes.arms.iter().all(|arm| arm.name != *name) {
-                let known = axes.arms.iter().map(|arm| arm.name.as_str());
-                return Err(Problem::unknown_name(at("arms").member(index), name, "arms", known));
-            }
+            check_name(axes.arms, name, at("arms").member(index))?;
         }
         if self.arms.as_ref().is_some_and(Vec::is_empty) {
             return refuse(at("arms"), "is empty", "leave it out for all arms");

@@ -8,9 +8,7 @@ use super::problem::Problem;
 
 /// Puts the text of its file into every empirical distribution of the experiment `root` that names one.
 pub(super) fn inline_files(root: &mut Table, files: &DataFiles) -> Result<(), Problem> {
-    root.iter_mut()
-        .map(|(key, item)| (KeyPath::to(key.get()), item))
-        .try_for_each(|(path, item)| in_item(item, path, files))
+    in_table(root, KeyPath::default(), files)
 }
 
 /// In a value that stands at `path`.

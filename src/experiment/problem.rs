@@ -7,6 +7,7 @@ use serde::de::{Expected, Unexpected};
 
 use super::path::{KeyPath, Step};
 pub(super) use crate::compute::quoted;
+use crate::metrics::{METRICS, Metric};
 
 /// Something that is wrong with the value at a key path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +91,12 @@ pub(super) fn refuse<T>(
     help: impl Into<String>,
 ) -> Result<T, Problem> {
     Err(Problem::that(path, what, help))
+}
+
+/// The metric called `name`, as `path` says.
+pub(super) fn metric(name: &str, path: KeyPath) -> Result<&'static Metric, Problem> {
+    let known = METRICS.iter().map(|metric| metric.name);
+    Metric::find(name).ok_or_else(|| Problem::unknown_name(path, name, "metrics", known))
 }
 
 /// Checks that all `names` differ; the one at index `i` stands at `path(i)`.

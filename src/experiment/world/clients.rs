@@ -214,18 +214,17 @@ impl Client {
 
     /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.
     fn protocol(&self, front: BalancerKind, path: &KeyPath) -> Result<Protocol, Problem> {
-        let at = |key| path.key(key);
         let is_next_hop = self.destinations.get() > 1;
         match front {
             BalancerKind::External(_) | BalancerKind::TargetPool if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";
-                return refuse(at("destinations"), "needs a next hop", help);
+                return refuse(path.key("destinations"), "needs a next hop", help);
             }
             BalancerKind::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
                 let what = "makes the load balancer a next hop, and one of protocol L3_DEFAULT drops everything then";
                 let help =
                     "write backend_service.protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
-                return refuse(at("destinations"), what, help);
+                return refuse(path.key("destinations"), what, help);
             }
             _ => {}
         }
@@ -235,18 +234,17 @@ impl Client {
         if !taken.contains(&protocol) {
             let names: Vec<&str> = taken.iter().map(|protocol| protocol.name()).collect();
             let what = format!("is {}, which the load balancer does not take", protocol.name());
-            return refuse(at("protocol"), what, format!("write {}", names.join(", ")));
+            return refuse(path.key("protocol"), what, format!("write {}", names.join(", ")));
         }
         if !self.fragmented.is_zero() && protocol != Protocol::Udp {
             let what = format!("has no meaning for {}", protocol.name());
-            return refuse(at("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
+            return refuse(path.key("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
         }
         Ok(protocol)
     }
 
     /// The members that it is, if it is a group of backends: those that the group has at first, which are in one zone.
     fn own_backends(&self, builder: &ScenarioBuilder, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
-        let at = |key| path.key(key);
         let strays = [
             ("zone", self.zone.is_some()),
             ("region", self.region.is_some()),
@@ -257,25 +255,25 @@ impl Client {
             (ClientKind::Backend, None, _) => return Err(Problem::missing_key(path.clone(), "group")),
             (ClientKind::Backend, Some(_), Some((key, _))) => {
                 let what = "has no meaning for a client of kind backend";
-                return refuse(at(key), what, format!("leave `{key}` out"));
+                return refuse(path.key(key), what, format!("leave `{key}` out"));
             }
             (ClientKind::Backend, Some(name), None) => name,
             (kind, Some(_), _) => {
                 let what = format!("has no meaning for a client of kind {}", word(&kind));
-                return refuse(at("group"), what, "leave `group` out, or write kind = \"backend\"");
+                return refuse(path.key("group"), what, "leave `group` out, or write kind = \"backend\"");
             }
             (_, None, _) => return Ok(Vec::new()),
         };
-        let group = group_id(builder, name, at("group"))?;
+        let group = group_id(builder, name, path.key("group"))?;
         let members = builder.backends().pairs().filter(|(_, spec)| spec.group == group && spec.configured);
         let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
         let Some((_, zone)) = members.first() else {
             let what = format!("is {name:?}, which serves nobody");
-            return refuse(at("group"), what, "name a group of backends that serve");
+            return refuse(path.key("group"), what, "name a group of backends that serve");
         };
         if members.iter().any(|(_, other)| other != zone) {
             let help = "name a group in one zone, and write a client group for each zone";
-            return refuse(at("group"), format!("is {name:?}, which is in several zones"), help);
+            return refuse(path.key("group"), format!("is {name:?}, which is in several zones"), help);
         }
         Ok(members.into_iter().map(|(id, _)| id).collect())
     }
@@ -312,25 +310,26 @@ impl Client {
         front: BalancerKind,
         path: &KeyPath,
     ) -> Result<(TrafficOrigin, String), Problem> {
-        let at = |key| path.key(key);
         let (kind, is_internal) = (word(&self.kind), matches!(front, BalancerKind::Internal(_)));
         match (self.kind, &self.zone, &self.region) {
             (ClientKind::Internet, _, _) if is_internal => {
                 let what = "can't be \"internet\": the internet does not reach an internal load balancer";
-                refuse(at("kind"), what, "write vm, vpn or interconnect")
+                refuse(path.key("kind"), what, "write vm, vpn or interconnect")
             }
             (ClientKind::PrivateServiceConnect, _, _) if !is_internal => {
                 let what =
                     "can't be \"private_service_connect\": only internal load balancers are published so";
-                refuse(at("kind"), what, "write vm, vpn, interconnect or internet")
+                refuse(path.key("kind"), what, "write vm, vpn, interconnect or internet")
             }
             (ClientKind::Vm, Some(zone), None) => {
-                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), String::new()))
+                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &path.key("zone"))?), String::new()))
             }
-            (ClientKind::Vm, None, Some(other)) => elsewhere(other.as_str(), region, zones, at("region")),
+            (ClientKind::Vm, None, Some(other)) => {
+                elsewhere(other.as_str(), region, zones, path.key("region"))
+            }
             (ClientKind::Vm, Some(_), Some(_)) => {
                 let help = "keep `zone` for a VM of the region, `region` for a VM of another one";
-                refuse(at("region"), "stands beside `zone`", help)
+                refuse(path.key("region"), "stands beside `zone`", help)
             }
             (ClientKind::Vm, None, None) => {
                 let zone = &zones[ZoneId::from_index(0)];
@@ -345,7 +344,7 @@ impl Client {
             (_, zone, _) => {
                 let key = if zone.is_some() { "zone" } else { "region" };
                 let help = format!("leave `{key}` out, or write kind = \"vm\"");
-                refuse(at(key), format_args!("has no meaning for a client of kind {kind}"), help)
+                refuse(path.key(key), format_args!("has no meaning for a client of kind {kind}"), help)
             }
         }
     }
