@@ -220,12 +220,11 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
     let AxisRange { from, to, step } = read(node, path)?;
     let form: fn(Decimal) -> AxisValue = match (from, to, step) {
         (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
-            let nanos = value.to_integer().and_then(|nanos| u64::try_from(nanos).ok());
-            let nanos = nanos.expect("between two durations");
+            let nanos = u64::try_from(value.to_integer()).expect("between two durations");
             AxisValue::new(true, SimDuration::from_nanos(nanos).to_string())
         },
         (Bound::Integer(_), Bound::Integer(_), Bound::Integer(_)) => {
-            |value| AxisValue::new(false, value.to_string())
+            |value| AxisValue::new(false, value.to_integer().to_string())
         }
         (Bound::Duration(_), ..) | (_, Bound::Duration(_), _) | (.., Bound::Duration(_)) => {
             let help = "write all of from, to and step as durations, or all as numbers";

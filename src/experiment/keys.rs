@@ -68,9 +68,9 @@ impl KeyTable {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<T>();
         let schema = plain(schema.as_value());
-        let mut walk = Walk::default();
-        walk.below(&Above { is_whole: schema.contains_key("x-whole"), ..Above::default() }, &schema);
-        Self(walk.rows)
+        let mut table = Self(Vec::new());
+        table.below(&Above { is_whole: schema.contains_key("x-whole"), ..Above::default() }, &schema);
+        table
     }
 
     /// Its rows, each table's in the order of the alphabet.
@@ -128,15 +128,8 @@ struct Above {
     operation: Option<String>,
 }
 
-/// The rows that were found so far.
-#[derive(Default)]
-struct Walk {
-    rows: Vec<KeyRow>,
-    has_distributions: bool,
-}
-
-impl Walk {
-    /// The keys below one whose value is as `schema` says.
+impl KeyTable {
+    /// Adds the keys below one whose value is as `schema` says.
     fn below(&mut self, above: &Above, schema: &Map<String, Value>) {
         for alternative in alternatives(schema) {
             let operation = alternative["properties"]["do"]["const"].as_str().map(str::to_owned);
@@ -182,7 +175,7 @@ impl Walk {
         };
         let row = row(&below, schema, is_required);
         let is_distribution = row.is_distribution();
-        match self.rows.iter_mut().find(|other| other.path == row.path) {
+        match self.0.iter_mut().find(|other| other.path == row.path) {
             Some(known) => {
                 if known.description.is_empty() {
                     known.description = row.description;
@@ -190,11 +183,11 @@ impl Walk {
                 known.choices.extend(row.choices);
                 known.operations.extend(row.operations);
             }
-            None => self.rows.push(row),
+            None => self.0.push(row),
         }
         if !is_distribution {
             self.below(&below, schema);
-        } else if !std::mem::replace(&mut self.has_distributions, true) {
+        } else if !self.0.iter().any(|row| row.path.starts_with(DISTRIBUTION)) {
             self.below(&Above { path: vec![DISTRIBUTION.to_owned()], ..Above::default() }, schema);
         }
     }

@@ -123,7 +123,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
         operations: operations::words(&operations),
     };
     let scenario = builder.build().map_err(|error| Problem::because(KeyPath::default(), &error))?;
-    Ok(CellWorld { scenario, words })
+    Ok((scenario, words))
 }
 
 /// What clients send to, how that is managed, its groups, and where they stand.

@@ -20,6 +20,7 @@ use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::random::Distribution;
 use crate::time::SimDuration;
+use crate::unfit::Unfit;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// A world that is being put together; [`Scenario::builder`] begins one.
@@ -65,25 +66,6 @@ impl GroupMember {
     pub fn in_zone(zone: ZoneId) -> Self {
         Self { zone, role: Role::Primary, configured: true, checked: true }
     }
-}
-
-/// Why parts make no world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScenarioError {
-    /// Nothing can be measured.
-    #[error("a measured window and its samples take longer than 0s")]
-    NoTime,
-    /// Nobody opens a connection.
-    #[error("a world has 1 to {MAX_CLIENT_GROUPS} client groups, not {0}")]
-    ClientGroups(usize),
-    /// Clients that are backends have one address each.
-    #[error("a client group has {addresses} addresses for the {backends} backends that it is")]
-    Addresses {
-        /// Its addresses.
-        addresses: u32,
-        /// The backends.
-        backends: usize,
-    },
 }
 
 /// Round-trip times between places, with the ends of links named by `End`.
@@ -267,18 +249,23 @@ impl ScenarioBuilder {
     /// The world.
     ///
     /// # Errors
-    /// If nothing can be measured in it.
-    pub fn build(mut self) -> Result<Scenario, ScenarioError> {
+    /// If nothing can be measured in it: there is no time, nobody opens a connection, or clients that are backends have
+    /// not one address each.
+    pub fn build(mut self) -> Result<Scenario, Unfit> {
         if self.timing.duration.is_zero() || self.timing.sample_interval.is_zero() {
-            return Err(ScenarioError::NoTime);
+            return Err(Unfit("a measured window and its samples take longer than 0s".to_owned()));
         }
-        if !(1..=MAX_CLIENT_GROUPS).contains(&self.clients.len()) {
-            return Err(ScenarioError::ClientGroups(self.clients.len()));
+        let groups = self.clients.len();
+        if !(1..=MAX_CLIENT_GROUPS).contains(&groups) {
+            return Err(Unfit(format!("a world has 1 to {MAX_CLIENT_GROUPS} client groups, not {groups}")));
         }
         for group in &self.clients {
             let (addresses, backends) = (group.addresses.get(), group.own_backends.len());
             if backends > 0 && backends != addresses as usize {
-                return Err(ScenarioError::Addresses { addresses, backends });
+                let what = format!(
+                    "a client group has {addresses} addresses for the {backends} backends that it is"
+                );
+                return Err(Unfit(what));
             }
         }
         self.operations.sort_by_key(|operation| operation.at);
