@@ -82,21 +82,16 @@ impl Problem {
 
 /// `text` with keys for the fields that it names: `idle_timeout` for `idleTimeoutSec`.
 fn in_file(text: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for part in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+    let key = |part: &str| {
         let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let is_field = word.starts_with(char::is_lowercase) && word.contains(char::is_uppercase);
-        if !is_field {
-            words.push(part.to_owned());
-            continue;
+        if !word.starts_with(char::is_lowercase) || !word.contains(char::is_uppercase) {
+            return part.to_owned();
         }
-        let snake: String = word
-            .chars()
-            .flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()))
-            .collect();
-        words.push(format!("{}{}", snake.trim_end_matches("_sec"), &part[word.len()..]));
-    }
-    words.concat()
+        let letters = word.chars();
+        let snake = letters.flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()));
+        format!("{}{}", snake.collect::<String>().trim_end_matches("_sec"), &part[word.len()..])
+    };
+    text.split_inclusive(|c: char| !c.is_alphanumeric()).map(key).collect()
 }
 
 #[cfg(test)]

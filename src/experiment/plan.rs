@@ -211,10 +211,7 @@ struct WrittenArm {
 
 /// The arms, or the one that an experiment without arms has.
 fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
-    let shared = match root.get("sweep") {
-        Some(sweep) => axes(sweep, &KeyPath::to("sweep"))?,
-        None => Vec::new(),
-    };
+    let shared = axes(root, &KeyPath::default())?;
     let list = KeyPath::to("arms");
     let Some(written) = root.get("arms") else {
         return Ok(vec![Arm { name: "base".to_owned(), set: Vec::new(), axes: shared }]);
@@ -235,14 +232,13 @@ fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
 
 /// The arm that `node`, at `place`, describes.
 fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Result<Arm, Problem> {
-    let set = match node.get("set") {
-        Some(set) => assignments(set, &place.key("set"))?,
-        None => Vec::new(),
-    };
-    let own = match node.get("sweep") {
-        Some(sweep) => axes(sweep, &place.key("sweep"))?,
-        None => Vec::new(),
-    };
+    let set = entries(node, "set", &place)?.into_iter().map(|(path, place, value)| Assignment {
+        path,
+        value: value.to_value(),
+        origin: Origin::File(place),
+    });
+    let set: Vec<Assignment> = set.collect();
+    let own = axes(node, &place)?;
     let set_before = |path: &NamePath| set.iter().any(|assignment| assignment.path == *path);
     if let Some(axis) = own.iter().chain(shared).find(|axis| set_before(&axis.path)) {
         return Err(twice(axis, &format!("the `set` of arm {name:?}")));
@@ -258,9 +254,9 @@ fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
     Problem::that(axis.place.clone(), what, "keep one of the two").of_key()
 }
 
-/// The axes of the sweep `node`, which stands at `path`.
+/// The axes that the table `node`, which stands at `path`, sweeps.
 fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
-    let axes = entries(node, path)?.into_iter().map(|(name, place, value)| {
+    let axes = entries(node, "sweep", path)?.into_iter().map(|(name, place, value)| {
         Ok(ArmAxis {
             path: name,
             values: axis_values(value, &place)?,
@@ -271,25 +267,19 @@ fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
     axes.collect()
 }
 
-/// The assignments of an arm's `set`, which stands at `path`.
-fn assignments(node: Node<'_>, path: &KeyPath) -> Result<Vec<Assignment>, Problem> {
-    let entries = entries(node, path)?.into_iter();
-    let assignments = entries.map(|(name, place, value)| Assignment {
-        path: name,
-        value: value.to_value(),
-        origin: Origin::File(place),
-    });
-    Ok(assignments.collect())
-}
+/// An entry of a table whose keys are paths: the path, where it stands, and its value.
+type Entry<'a> = (NamePath, KeyPath, Node<'a>);
 
-/// The entries of a table whose keys are paths: each path, where it stands, and its value.
-fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath, Node<'a>)>, Problem> {
+/// The entries of the table `key`, if there is one, of the table `node` at `path`.
+fn entries<'a>(node: Node<'a>, key: &str, path: &KeyPath) -> Result<Vec<Entry<'a>>, Problem> {
+    let Some(node) = node.get(key) else { return Ok(Vec::new()) };
+    let path = path.key(key);
     if node.as_table().is_none() {
         let what = format!("can't be {}", shown(node.found()));
         let help = "write a table of paths and values, such as { \"server.workers\" = 8 }";
-        return refuse(path.clone(), what, help);
+        return refuse(path, what, help);
     }
-    let mut entries: Vec<(NamePath, KeyPath, Node<'a>)> = Vec::new();
+    let mut entries: Vec<Entry<'a>> = Vec::new();
     for (keys, value) in dotted_entries(node) {
         let place = keys.iter().fold(path.clone(), |place, key| place.key(key));
         let refuse = |what: &str, help: &str| Err(Problem::that(place.clone(), what, help).of_key());
