@@ -118,12 +118,6 @@ impl Name {
     }
 }
 
-impl AsRef<str> for Name {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl TryFrom<String> for Name {
     type Error = String;
     fn try_from(name: String) -> Result<Self, String> {

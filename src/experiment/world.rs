@@ -237,18 +237,19 @@ struct Region {
 }
 
 impl Region {
-    /// The zones by name.
-    fn zones(&self) -> Result<IdVec<ZoneId, String>, Problem> {
-        let path = || KeyPath::to("region").key("zones");
-        if self.zones.is_empty() {
-            return refuse(path(), "is empty", "name at least one zone");
+    /// The names of the zones.
+    fn zones(&self) -> Result<Vec<&str>, Problem> {
+        let path = KeyPath::to("region").key("zones");
+        let names: Vec<&str> = self.zones.iter().map(Name::as_str).collect();
+        if names.is_empty() {
+            return refuse(path, "is empty", "name at least one zone");
         }
-        distinct(&self.zones, |index| path().member(index))?;
-        if let Some(index) = self.zones.iter().position(|zone| RESERVED.contains(&zone.as_str())) {
+        distinct(&names, |index| path.member(index))?;
+        if let Some(index) = names.iter().position(|name| RESERVED.contains(name)) {
             let help = "results use this word; choose another name";
-            return refuse(path().member(index), format!("can't be {:?}", self.zones[index].as_str()), help);
+            return refuse(path.member(index), format!("can't be {:?}", names[index]), help);
         }
-        Ok(self.zones.iter().map(|zone| zone.as_str().to_owned()).collect())
+        Ok(names)
     }
 }
 

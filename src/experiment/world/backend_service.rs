@@ -232,10 +232,9 @@ const NAME: &str = "backend-service";
 impl ServiceTable {
     /// The resources that are created, the forwarding rule called `rule` among them.
     pub(super) fn resources(&self, region: &str, rule: &str, check: &HealthCheckTable) -> Resources {
-        let scheme = Some(self.load_balancing_scheme);
         let rule = ForwardingRule {
             name: rule.to_owned(),
-            load_balancing_scheme: scheme,
+            load_balancing_scheme: Some(self.load_balancing_scheme),
             backend_service: Some(Reference::new(NAME)),
             allow_global_access: Some(self.allow_global_access),
             is_mirroring_collector: Some(self.is_mirroring_collector),
@@ -257,7 +256,7 @@ impl ServiceTable {
     }
 
     fn service(&self) -> BackendService {
-        let draining = self.connection_draining.draining_timeout;
+        let draining_timeout_sec = Some(self.connection_draining.draining_timeout);
         BackendService {
             name: NAME.to_owned(),
             load_balancing_scheme: Some(self.load_balancing_scheme),
@@ -270,7 +269,7 @@ impl ServiceTable {
             failover_policy: self.failover_policy.map(FailoverKeys::fields),
             connection_tracking_policy: self.connection_tracking_policy.map(TrackingKeys::fields),
             connection_draining: Some(ConnectionDrainingFields {
-                draining_timeout_sec: Some(draining),
+                draining_timeout_sec,
                 ..Default::default()
             }),
             subsetting: Some(SubsettingFields { policy: Some(self.subsetting.policy), ..Default::default() }),
