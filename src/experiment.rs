@@ -73,7 +73,7 @@ use draft::Draft;
 pub use error::ExperimentError;
 use error::Whereabouts;
 use files::DataFiles;
-pub use keys::{KeyBound, KeyRange, KeyRow};
+pub use keys::{KeyBound, KeyRow};
 use path::{NamePath, dotted};
 pub use per_cell::PerCell;
 use plan::Plan;
@@ -168,13 +168,12 @@ impl Experiment {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
-            Err(error) => Err(ExperimentError {
-                title: format!("`{name}` can't be read: {error}"),
-                source: Box::new(Source { name, text: String::new() }),
-                place: Whereabouts::File,
-                notes: Vec::new(),
-                help: Some("name an experiment file, a text in TOML".to_owned()),
-            }),
+            Err(error) => {
+                let title = format!("`{name}` can't be read: {error}");
+                let source = Source { name, text: String::new() };
+                let help = "name an experiment file, a text in TOML";
+                Err(ExperimentError::new(&source, Whereabouts::File, title, help))
+            }
         }
     }
 
@@ -290,9 +289,7 @@ impl Experiment {
 
     /// The text of [`Experiment::document`] for a file in `folder`, which must exist: it finds its data files from there.
     pub fn document_in(&self, folder: &Path) -> String {
-        let Some(data_folder) = self.files.folder_from(folder) else {
-            return self.document.clone();
-        };
+        let Some(data_folder) = self.files.folder_from(folder) else { return self.document.clone() };
         let mut document: DocumentMut = self.document.parse().expect("it was read before");
         document.insert("data_folder", value(data_folder));
         document.to_string()
@@ -339,9 +336,9 @@ impl Experiment {
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
     pub fn describe(&self, cell: &Cell) -> String {
         let values = self.axes.iter().zip(&cell.values);
-        let values: Vec<String> = values
-            .filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)))
-            .collect();
+        let values =
+            values.filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)));
+        let values: Vec<String> = values.collect();
         match &values[..] {
             [] => format!("arm `{}`", cell.arm),
             _ => format!("arm `{}` with {}", cell.arm, values.join(", ")),

@@ -35,9 +35,8 @@ impl Problem {
         let field = field.strip_prefix("networkPassThroughLbTrafficPolicy.").unwrap_or(field);
         let keys = field.split('.').filter(|field| !field.is_empty()).map(in_file);
         let path = keys.fold(path.clone(), |path, key| path.key(&key));
-        let reason = error.reason;
-        let problem = Self::saying(error, path);
-        reason.map_or(problem.clone(), |reason| problem.refused(reason))
+        let note = error.reason.map(|reason| format!("the Compute API refuses this: {reason}"));
+        Self { note, ..Self::saying(error, path) }
     }
 
     /// The API refuses the operation at `path`, which happens at time `at` and has the keys that `has` tells.
@@ -48,15 +47,9 @@ impl Problem {
         has: impl Fn(&str) -> bool,
     ) -> Self {
         let key = |field: &&str| field.rsplit('.').next().map(in_file).filter(|key| has(key));
-        let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.clone().key(&key));
-        let reason = error.reason;
-        let problem = Self::saying(error, path);
-        match reason {
-            Some(reason) => {
-                Self { note: Some(format!("the Compute API refuses this at {at}: {reason}")), ..problem }
-            }
-            None => problem,
-        }
+        let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.key(&key));
+        let note = error.reason.map(|reason| format!("the Compute API refuses this at {at}: {reason}"));
+        Self { note, ..Self::saying(error, path) }
     }
 
     fn saying(error: ApiError, path: KeyPath) -> Self {
@@ -89,21 +82,16 @@ impl Problem {
 
 /// `text` with keys for the fields that it names: `idle_timeout` for `idleTimeoutSec`.
 fn in_file(text: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for part in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+    let key = |part: &str| {
         let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let is_field = word.starts_with(char::is_lowercase) && word.contains(char::is_uppercase);
-        if !is_field {
-            words.push(part.to_owned());
-            continue;
+        if !word.starts_with(char::is_lowercase) || !word.contains(char::is_uppercase) {
+            return part.to_owned();
         }
-        let snake: String = word
-            .chars()
-            .flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()))
-            .collect();
-        words.push(format!("{}{}", snake.trim_end_matches("_sec"), &part[word.len()..]));
-    }
-    words.concat()
+        let letters = word.chars();
+        let snake = letters.flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()));
+        format!("{}{}", snake.collect::<String>().trim_end_matches("_sec"), &part[word.len()..])
+    };
+    text.split_inclusive(|c: char| !c.is_alphanumeric()).map(key).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::assignment::{Assignment, Origin};
 use super::axis::AxisValue;
 use super::path::{KeyPath, NamePath};
+use super::problem::Problem;
 
 /// One of the alternatives that an experiment compares.
 #[derive(Clone, Debug)]
@@ -28,13 +29,12 @@ impl ArmAxis {
     /// The assignment of `value`, which is one of its values.
     pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
         let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
-        let place = index.map_or_else(|| self.place.clone(), |index| self.place.clone().member(index));
+        let place = index.map_or_else(|| self.place.clone(), |index| self.place.member(index));
         Assignment { path: self.path.clone(), value: value.to_toml(), origin: Origin::File(place) }
     }
 }
 
 impl Arm {
-    /// How many cells it has.
     pub(super) fn cells(&self) -> u128 {
         self.axes.iter().fold(1, |cells, axis| cells.saturating_mul(axis.values.len() as u128))
     }
@@ -51,6 +51,16 @@ impl Arm {
             values.reverse();
             values
         })
+    }
+}
+
+/// Checks that one of `arms` is called `name`, as `path` says.
+pub(super) fn check_name(arms: &[Arm], name: &str, path: KeyPath) -> Result<(), Problem> {
+    let known = arms.iter().map(|arm| arm.name.as_str());
+    if known.clone().any(|other| other == name) {
+        Ok(())
+    } else {
+        Err(Problem::unknown_name(path, name, "arms", known))
     }
 }
 

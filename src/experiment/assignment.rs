@@ -174,5 +174,5 @@ fn member_table(list: &mut Item, index: usize) -> Option<&mut dyn TableLike> {
 
 /// `path` is wrong by itself, whatever value it gets.
 fn no_path(path: &NamePath, what: String, help: &str) -> Problem {
-    Problem { at_key: true, ..Problem::that(path.to_keys(), what, help) }
+    Problem::that(path.to_keys(), what, help).of_key()
 }

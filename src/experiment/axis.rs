@@ -4,32 +4,26 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer};
 use toml_edit::{InlineTable, Value};
 
+use super::bounded::scalar;
 use super::decimal::Decimal;
 use super::node::Node;
 use super::path::KeyPath;
-use super::problem::{Problem, shown};
+use super::problem::{Problem, refuse, shown};
 use super::reader::read;
 use crate::time::SimDuration;
 
-/// The most values of one axis.
 const VALUES_MAX: usize = 10_000;
 
 /// One value of an axis, shown as the file writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AxisValue {
     text: String,
-    form: Form,
-}
-
-/// What a value is in TOML.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Number,
-    Boolean,
-    Text,
+    /// Whether it is a text in TOML too; otherwise a number, true or false.
+    is_text: bool,
 }
 
 impl AxisValue {
@@ -40,50 +34,45 @@ impl AxisValue {
 
     /// The value as a number, durations in seconds; absent if it is neither.
     pub fn number(&self) -> Option<f64> {
-        match self.form {
-            Form::Number => self.text.parse().ok(),
-            Form::Boolean => None,
-            Form::Text => self.text.parse().ok().map(SimDuration::as_secs_f64),
+        if self.is_text {
+            return self.text.parse().ok().map(SimDuration::as_secs_f64);
         }
+        self.text.parse().ok()
     }
 
     /// The value as JSON: a number, true or false, or a text.
     pub fn to_json(&self) -> serde_json::Value {
-        match self.form {
-            Form::Number => match self.text.parse::<i64>() {
-                Ok(number) => number.into(),
-                Err(_) => self.number().into(),
-            },
-            Form::Boolean => (self.text == "true").into(),
-            Form::Text => self.text.as_str().into(),
+        match self.to_toml() {
+            Value::Integer(number) => (*number.value()).into(),
+            Value::Float(number) => (*number.value()).into(),
+            Value::Boolean(value) => (*value.value()).into(),
+            _ => self.text.as_str().into(),
         }
     }
 
-    /// The value as TOML.
     pub(super) fn to_toml(&self) -> Value {
-        match self.form {
-            Form::Number => self.text.parse().expect("numbers are kept as TOML has them"),
-            Form::Boolean => Value::from(self.text == "true"),
-            Form::Text => Value::from(self.text.as_str()),
+        if self.is_text {
+            return Value::from(self.text.as_str());
         }
+        self.text.parse().expect("numbers are kept as TOML has them")
     }
 
-    fn new(form: Form, text: impl Into<String>) -> Self {
-        Self { text: text.into(), form }
+    fn new(is_text: bool, text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_text }
     }
 
     /// A listed value; `None` if it is a table, a list or a date.
     fn listed(node: Node<'_>) -> Option<Self> {
         let Node::Scalar(value) = node else { return None };
         match value {
-            Value::String(text) => Some(Self::new(Form::Text, text.value())),
-            Value::Boolean(value) => Some(Self::new(Form::Boolean, value.value().to_string())),
-            Value::Integer(number) => Some(Self::new(Form::Number, number.value().to_string())),
+            Value::String(text) => Some(Self::new(true, text.value())),
+            Value::Boolean(value) => Some(Self::new(false, value.value().to_string())),
+            Value::Integer(number) => Some(Self::new(false, number.value().to_string())),
             Value::Float(number) => {
                 let written = number.display_repr();
                 let plain = written.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte));
                 let text = if plain { written.into_owned() } else { format!("{:?}", number.value()) };
-                number.value().is_finite().then(|| Self::new(Form::Number, text))
+                number.value().is_finite().then(|| Self::new(false, text))
             }
             Value::Datetime(_) | Value::Array(_) | Value::InlineTable(_) => None,
         }
@@ -91,10 +80,10 @@ impl AxisValue {
 
     /// A text that two values share if and only if they are equal.
     fn canonical(&self) -> String {
-        match (self.form, self.text.parse::<SimDuration>()) {
-            (Form::Text, Ok(duration)) => format!("{duration} of time"),
-            (Form::Number, _) if self.text.parse::<i64>().is_ok() => self.text.clone(),
-            (Form::Number, _) => self.number().map_or_else(String::new, |number| number.to_string()),
+        match (self.text.parse::<SimDuration>(), self.number()) {
+            (Ok(duration), _) if self.is_text => format!("{duration} of time"),
+            (_, Some(number)) if self.text.parse::<i64>().is_err() => number.to_string(),
+            (_, Some(_)) => self.text.clone(),
             _ => format!("text {}", self.text),
         }
     }
@@ -113,13 +102,11 @@ pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValu
         None => ranged(node, path)?,
     };
     let mut seen = BTreeSet::new();
-    match values.iter().position(|value| !seen.insert(value.canonical())) {
-        None => Ok(values),
-        Some(index) => {
-            let what = format!("has the value {} twice", values[index]);
-            Err(Problem::that(path.clone().member(index), what, "leave one of the two out"))
-        }
+    if let Some(index) = values.iter().position(|value| !seen.insert(value.canonical())) {
+        let what = format!("has the value {} twice", values[index]);
+        return refuse(path.member(index), what, "leave one of the two out");
     }
+    Ok(values)
 }
 
 /// The values from `low` to at most `high` in steps of `step`, each a number or a duration as the command line has it.
@@ -153,24 +140,23 @@ pub fn grid(low: &str, high: &str, step: &str) -> Result<Vec<AxisValue>, String>
 
 fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
     if members.is_empty() {
-        return Err(Problem::that(path.clone(), "is empty", "list at least one value"));
+        return refuse(path.clone(), "is empty", "list at least one value");
     }
     check_count(members.len() as i128, path)?;
     let values = members.iter().enumerate().map(|(index, member)| {
         AxisValue::listed(*member).ok_or_else(|| {
             let what = format!("can't be {}", shown(member.found()));
-            Problem::that(path.clone().member(index), what, "list finite numbers, texts, true or false")
+            Problem::that(path.member(index), what, "list finite numbers, texts, true or false")
         })
     });
     values.collect()
 }
 
 fn check_count(count: i128, path: &KeyPath) -> Result<(), Problem> {
-    if count > VALUES_MAX as i128 {
-        let what = format!("has {count} values");
-        return Err(Problem::that(path.clone(), what, format!("an axis has at most {VALUES_MAX}")));
+    if count <= VALUES_MAX as i128 {
+        return Ok(());
     }
-    Ok(())
+    refuse(path.clone(), format!("has {count} values"), format!("an axis has at most {VALUES_MAX}"))
 }
 
 /// The values of an axis: a list of them, or `{ from, to, step }`.
@@ -199,24 +185,14 @@ enum Bound {
 }
 
 impl<'de> Deserialize<'de> for Bound {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl serde::de::Visitor<'_> for Written {
-            type Value = Bound;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or a duration such as \"5s\"")
-            }
-            fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Bound, E> {
-                Ok(Bound::Integer(value))
-            }
-            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Bound, E> {
-                Ok(Bound::Float(value))
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Bound, E> {
-                text.parse().map(Bound::Duration).map_err(E::custom)
-            }
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a number, or a duration such as \"5s\"";
+        match scalar(deserializer, expected)? {
+            Unexpected::Signed(value) => Ok(Self::Integer(value)),
+            Unexpected::Float(value) => Ok(Self::Float(value)),
+            Unexpected::Str(text) => text.parse().map(Self::Duration).map_err(D::Error::custom),
+            other => Err(D::Error::invalid_type(other, &expected)),
         }
-        deserializer.deserialize_any(Written)
     }
 }
 
@@ -234,42 +210,37 @@ impl Bound {
 
 fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
     if node.as_table().is_none() {
-        let what = format!("can't be {}", shown(node.found()));
         let help = "write a list of values, or { from = 0.0, to = 1.0, step = 0.1 }";
-        return Err(Problem::that(path.clone(), what, help));
+        return refuse(path.clone(), format!("can't be {}", shown(node.found())), help);
     }
     if node.entries().all(|(_, value)| matches!(value, Node::Table(_) | Node::Inline(_))) {
         let help = "put the whole path in quotes, such as \"clients.web-a.addresses\" = [100, 200]";
-        return Err(Problem::that(path.clone(), "is a table without from, to and step", help));
+        return refuse(path.clone(), "is a table without from, to and step", help);
     }
     let AxisRange { from, to, step } = read(node, path)?;
     let form: fn(Decimal) -> AxisValue = match (from, to, step) {
         (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
-            let nanos = value.to_integer().and_then(|nanos| u64::try_from(nanos).ok());
-            let nanos = nanos.expect("between two durations");
-            AxisValue::new(Form::Text, SimDuration::from_nanos(nanos).to_string())
+            let nanos = u64::try_from(value.to_integer()).expect("between two durations");
+            AxisValue::new(true, SimDuration::from_nanos(nanos).to_string())
         },
         (Bound::Integer(_), Bound::Integer(_), Bound::Integer(_)) => {
-            |value| AxisValue::new(Form::Number, value.to_string())
+            |value| AxisValue::new(false, value.to_integer().to_string())
         }
         (Bound::Duration(_), ..) | (_, Bound::Duration(_), _) | (.., Bound::Duration(_)) => {
             let help = "write all of from, to and step as durations, or all as numbers";
-            return Err(Problem::that(path.clone(), "mixes numbers and durations", help));
+            return refuse(path.clone(), "mixes numbers and durations", help);
         }
-        _ => |value| AxisValue::new(Form::Number, value.to_float_string()),
+        _ => |value| AxisValue::new(false, value.to_float_string()),
     };
     let decimal = |key, bound: Bound| {
         let help = "write at most 15 digits, none of them beyond 1e-15";
-        bound.decimal().ok_or_else(|| Problem::that(path.clone().key(key), "is too long a number", help))
+        bound.decimal().ok_or_else(|| Problem::that(path.key(key), "is too long a number", help))
     };
     let (from, to, step) = (decimal("from", from)?, decimal("to", to)?, decimal("step", step)?);
     let Some(steps) = Decimal::steps(from, to, step) else {
-        let help = if step.is_zero() {
-            "write a step other than 0"
-        } else {
-            "turn its sign round, or swap from and to"
-        };
-        return Err(Problem::that(path.clone().key("step"), "never leads from `from` to `to`", help));
+        let turn = "turn its sign round, or swap from and to";
+        let help = if step.is_zero() { "write a step other than 0" } else { turn };
+        return refuse(path.key("step"), "never leads from `from` to `to`", help);
     };
     check_count(steps + 1, path)?;
     Ok((0..=steps).map(|index| form(from.plus(step, index))).collect())

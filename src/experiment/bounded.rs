@@ -9,24 +9,24 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::time::SimDuration;
 
-/// A whole number from `MIN` to `MAX`.
+/// A whole number from `MIN` to `MAX`, and what it is by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Whole<const MIN: u32, const MAX: u32>(u32);
+pub(super) struct Whole<const MIN: u32, const MAX: u32, const DEFAULT: u32 = MIN>(u32);
 
-impl<const MIN: u32, const MAX: u32> Whole<MIN, MAX> {
-    /// The number `value`, which is known where it is written.
-    pub(super) const fn new(value: u32) -> Self {
-        assert!(MIN <= value && value <= MAX, "a value in range");
-        Self(value)
-    }
-
-    /// The number.
+impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Whole<MIN, MAX, DEFAULT> {
     pub(super) fn get(self) -> u32 {
         self.0
     }
 }
 
-impl<const MIN: u32, const MAX: u32> JsonSchema for Whole<MIN, MAX> {
+impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> Default for Whole<MIN, MAX, DEFAULT> {
+    fn default() -> Self {
+        const { assert!(MIN <= DEFAULT && DEFAULT <= MAX, "a value in range") };
+        Self(DEFAULT)
+    }
+}
+
+impl<const MIN: u32, const MAX: u32, const DEFAULT: u32> JsonSchema for Whole<MIN, MAX, DEFAULT> {
     fn schema_name() -> Cow<'static, str> {
         format!("whole number from {MIN} to {MAX}").into()
     }
@@ -36,21 +36,38 @@ impl<const MIN: u32, const MAX: u32> JsonSchema for Whole<MIN, MAX> {
     }
 }
 
-impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Whole<MIN, MAX> {
+impl<'de, const MIN: u32, const MAX: u32, const DEFAULT: u32> Deserialize<'de> for Whole<MIN, MAX, DEFAULT> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written<const MIN: u32, const MAX: u32>;
-        impl<const MIN: u32, const MAX: u32> Visitor<'_> for Written<MIN, MAX> {
-            type Value = Whole<MIN, MAX>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number from {MIN} to {MAX}")
-            }
-            fn visit_i64<E: Error>(self, written: i64) -> Result<Self::Value, E> {
-                let value = u32::try_from(written).ok().filter(|value| (MIN..=MAX).contains(value));
-                value.map(Whole).ok_or_else(|| E::invalid_value(Unexpected::Signed(written), &self))
-            }
-        }
-        deserializer.deserialize_any(Written)
+        let expected = format!("a whole number from {MIN} to {MAX}");
+        let written = scalar(deserializer, &expected)?;
+        let value = if let Unexpected::Signed(value) = written { u32::try_from(value).ok() } else { None };
+        let value = value.filter(|value| (MIN..=MAX).contains(value));
+        value.map(Self).ok_or_else(|| Error::invalid_value(written, &expected.as_str()))
     }
+}
+
+/// The number or text that is written where something is `expected`.
+pub(super) fn scalar<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: &str,
+) -> Result<Unexpected<'de>, D::Error> {
+    struct Written<'a>(&'a str);
+    impl<'de> Visitor<'de> for Written<'_> {
+        type Value = Unexpected<'de>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+        fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+            Ok(Unexpected::Signed(value))
+        }
+        fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+            Ok(Unexpected::Float(value))
+        }
+        fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+            Ok(Unexpected::Str(text))
+        }
+    }
+    deserializer.deserialize_any(Written(expected))
 }
 
 /// A duration above zero and of at most ten years.
@@ -59,31 +76,33 @@ impl<'de, const MIN: u32, const MAX: u32> Deserialize<'de> for Whole<MIN, MAX> {
 #[schemars(extend("x-above" = "0s", "x-most" = Self::LONGEST))]
 pub(super) struct Span(SimDuration);
 
-/// A duration that spans nothing, or too much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is out of range; write a duration above 0s and of at most {years} (ten years)", years = Span::LONGEST)]
-pub(super) struct NotASpan(SimDuration);
-
 impl Span {
     /// Ten years: sums of a few such durations are still within simulated time.
     pub(super) const LONGEST: SimDuration = SimDuration::from_secs(3650 * 86_400);
 
-    /// `secs` seconds, known where they are written.
-    pub(super) const fn from_secs(secs: u64) -> Self {
-        assert!(secs > 0 && secs <= 3650 * 86_400, "a value in range");
-        Self(SimDuration::from_secs(secs))
+    /// `SECS` seconds.
+    pub(super) fn secs<const SECS: u64>() -> Self {
+        Self::known(SimDuration::from_secs(SECS))
     }
 
-    /// The duration.
+    /// `length`, which is known where it is written.
+    pub(super) fn known(length: SimDuration) -> Self {
+        Self::try_from(length).expect("a value in range")
+    }
+
     pub(super) fn get(self) -> SimDuration {
         self.0
     }
 }
 
 impl TryFrom<SimDuration> for Span {
-    type Error = NotASpan;
-    fn try_from(value: SimDuration) -> Result<Self, NotASpan> {
-        if value.is_zero() || value > Self::LONGEST { Err(NotASpan(value)) } else { Ok(Self(value)) }
+    type Error = String;
+    fn try_from(value: SimDuration) -> Result<Self, String> {
+        if !value.is_zero() && value <= Self::LONGEST {
+            return Ok(Self(value));
+        }
+        let most = Self::LONGEST;
+        Err(format!("{value} is out of range; write a duration above 0s and of at most {most} (ten years)"))
     }
 }
 
@@ -93,39 +112,22 @@ impl TryFrom<SimDuration> for Span {
 #[schemars(extend("examples" = ["some-name"]))]
 pub(super) struct Name(String);
 
-/// A text that is no name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NotAName {
-    /// Nothing, or nothing that could be seen.
-    #[error("the name is empty; write at least one character")]
-    Empty,
-    /// A character that separates names, or that can't be seen.
-    #[error("{0:?} is not a name; leave out commas, control characters and spaces at the ends")]
-    Character(String),
-}
-
 impl Name {
-    /// The name.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl AsRef<str> for Name {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl TryFrom<String> for Name {
-    type Error = NotAName;
-    fn try_from(name: String) -> Result<Self, NotAName> {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
         if name.is_empty() {
-            return Err(NotAName::Empty);
+            return Err("the name is empty; write at least one character".to_owned());
         }
         // Commands take lists of names with commas between them.
         if name.trim() != name || name.contains(|c: char| c == ',' || c.is_control()) {
-            return Err(NotAName::Character(name));
+            let help = "leave out commas, control characters and spaces at the ends";
+            return Err(format!("{name:?} is not a name; {help}"));
         }
         Ok(Self(name))
     }
@@ -137,37 +139,27 @@ impl TryFrom<String> for Name {
 #[schemars(extend("pattern" = "^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", "examples" = ["ig-a"]))]
 pub(super) struct ResourceName(String);
 
-/// A text that names no resource.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "Invalid value for field 'resource.name': '{0}'. Must be a match of regex '[a-z]([-a-z0-9]{{0,61}}[a-z0-9])?'; \
-     write 1 to 63 lower-case letters, digits and -, a letter first and no - at the end"
-)]
-pub(super) struct NotAResourceName(String);
-
 impl ResourceName {
-    /// The most characters.
     pub(super) const LONGEST: usize = 63;
 
-    /// The name.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl AsRef<str> for ResourceName {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl TryFrom<String> for ResourceName {
-    type Error = NotAResourceName;
-    fn try_from(name: String) -> Result<Self, NotAResourceName> {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
         let is_letter = |c: char| c.is_ascii_lowercase();
         let is_inner = |c: char| is_letter(c) || c.is_ascii_digit() || c == '-';
         let right = name.starts_with(is_letter) && name.chars().all(is_inner) && !name.ends_with('-');
-        if right && name.len() <= Self::LONGEST { Ok(Self(name)) } else { Err(NotAResourceName(name)) }
+        if right && name.len() <= Self::LONGEST {
+            return Ok(Self(name));
+        }
+        let regex = "[a-z]([-a-z0-9]{0,61}[a-z0-9])?";
+        let what =
+            format!("Invalid value for field 'resource.name': '{name}'. Must be a match of regex '{regex}'");
+        Err(what + "; write 1 to 63 lower-case letters, digits and -, a letter first and no - at the end")
     }
 }
 

@@ -8,12 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
-use super::arm::{Arm, ArmAxis, axis_paths};
+use super::arm::{Arm, ArmAxis, axis_paths, check_name};
 use super::column::columns;
 use super::node::Node;
 use super::path::{KeyPath, NamePath};
-use super::problem::{Problem, distinct, quoted};
-use crate::metrics::{METRICS, Metric};
+use super::problem::{Problem, distinct, metric, quoted, refuse};
 
 /// `[[charts]]`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,54 +85,42 @@ impl ChartRequest {
     }
 
     fn check(&self, axes: &Axes<'_>, path: KeyPath) -> Result<(), Problem> {
-        let at = |key| path.clone().key(key);
-        if Metric::find(&self.metric).is_none() {
-            let known = METRICS.iter().map(|metric| metric.name);
-            return Err(Problem::unknown_name(at("metric"), &self.metric, "metrics", known));
-        }
+        let at = |key| path.key(key);
+        metric(&self.metric, at("metric"))?;
         let along = axes.find(&self.axis, at("axis"))?;
         let values: Vec<Option<f64>> =
             along.iter().flat_map(|axis| &axis.values).map(|value| value.number()).collect();
         if values.contains(&None) {
             let help = "name an axis of numbers or durations; one of words can be the `facet`";
-            return Err(Problem::that(at("axis"), "names an axis with values that are no numbers", help));
+            return refuse(at("axis"), "names an axis with values that are no numbers", help);
         }
         if let Some(log) = self.log.as_ref().filter(|log| !LOGS.contains(&log.as_str())) {
-            let what = format!("can't be {}", quoted(log));
-            return Err(Problem::that(at("log"), what, "write \"x\", \"y\" or \"xy\""));
+            return refuse(at("log"), format!("can't be {}", quoted(log)), "write \"x\", \"y\" or \"xy\"");
         }
         let is_log_along = self.log.as_ref().is_some_and(|log| log.contains('x'));
         if is_log_along && values.iter().flatten().any(|value| *value <= 0.0) {
             let what =
                 format!("is logarithmic along {}, which has values that are not above zero", self.axis);
-            return Err(Problem::that(at("log"), what, "leave x out of it"));
+            return refuse(at("log"), what, "leave x out of it");
         }
         if let Some(facet) = &self.facet {
             axes.find(facet, at("facet"))?;
             if *facet == self.axis {
-                return Err(Problem::that(at("facet"), "is the `axis` itself", "name another axis"));
+                return refuse(at("facet"), "is the `axis` itself", "name another axis");
             }
         }
         for (index, name) in self.arms.iter().flatten().enumerate() {
-            if axes.arms.iter().all(|arm| arm.name != *name) {
-                let known = axes.arms.iter().map(|arm| arm.name.as_str());
-                return Err(Problem::unknown_name(at("arms").member(index), name, "arms", known));
-            }
+            check_name(axes.arms, name, at("arms").member(index))?;
         }
         if self.arms.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Problem::that(at("arms"), "is empty", "leave it out for all arms"));
+            return refuse(at("arms"), "is empty", "leave it out for all arms");
         }
-        match self
-            .file
-            .as_ref()
-            .filter(|name| name.is_empty() || name.len() > 100 || !name.chars().all(is_plain))
-        {
-            None => Ok(()),
-            Some(name) => {
-                let what = format!("can't name a file: {}", quoted(name));
-                Err(Problem::that(at("file"), what, "write letters, digits, - and _, without an end"))
-            }
+        let is_odd = |name: &&String| name.is_empty() || name.len() > 100 || !name.chars().all(is_plain);
+        if let Some(name) = self.file.as_ref().filter(is_odd) {
+            let what = format!("can't name a file: {}", quoted(name));
+            return refuse(at("file"), what, "write letters, digits, - and _, without an end");
         }
+        Ok(())
     }
 }
 

@@ -1,21 +1,18 @@
 //! Exact decimal numbers, so that the third step of 0.05 is 0.15 and not 0.15000000000000002.
 
-use std::fmt;
-
 /// The most decimal places, and the most digits before the point.
 const DIGITS_MAX: usize = 15;
 
+/// What one is in the smallest units.
+const ONE: i128 = 10_i128.pow(DIGITS_MAX as u32);
+
 /// A number of at most 15 digits before the point and 15 after it, before it is summed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
-    /// The number times 10 to the power of `places`.
-    scaled: i128,
-    places: u32,
-}
+pub(super) struct Decimal(i128);
 
 impl From<i128> for Decimal {
     fn from(value: i128) -> Self {
-        Self { scaled: value, places: 0 }
+        Self(value * ONE)
     }
 }
 
@@ -26,63 +23,39 @@ impl Decimal {
         if whole.len() > DIGITS_MAX + 1 || fraction.len() > DIGITS_MAX {
             return None;
         }
-        let scaled = format!("{whole}{fraction}").parse().ok()?;
-        Some(Self { scaled, places: fraction.len() as u32 })
+        let scaled: i128 = format!("{whole}{fraction}").parse().ok()?;
+        Some(Self(scaled * 10_i128.pow((DIGITS_MAX - fraction.len()) as u32)))
     }
 
     /// How many whole steps of `step` lead from `from` towards `to`, and not beyond it; `None` if they lead away.
     pub(super) fn steps(from: Self, to: Self, step: Self) -> Option<i128> {
-        let places = from.places.max(to.places).max(step.places);
-        let (from, to, step) = (from.at(places), to.at(places), step.at(places));
-        if from == to && step != 0 {
+        if from == to && !step.is_zero() {
             return Some(0);
         }
-        (to - from).checked_div(step).filter(|_| (to > from) == (step > 0))
+        (to.0 - from.0).checked_div(step.0).filter(|_| (to.0 > from.0) == (step.0 > 0))
     }
 
     /// It and `count` times `step`.
     pub(super) fn plus(self, step: Self, count: i128) -> Self {
-        let places = self.places.max(step.places);
-        Self { scaled: self.at(places) + step.at(places) * count, places }
+        Self(self.0 + step.0 * count)
     }
 
-    /// Whether it is 0.
     pub(super) fn is_zero(self) -> bool {
-        self.scaled == 0
+        self.0 == 0
     }
 
-    /// It as an integer, if it is one without decimal places.
-    pub(super) fn to_integer(self) -> Option<i128> {
-        (self.places == 0).then_some(self.scaled)
+    /// It without decimal places.
+    pub(super) fn to_integer(self) -> i128 {
+        self.0 / ONE
     }
 
     /// It without needless zeros, but with a point: `0.15`, `0.0`, `200.0`.
     pub(super) fn to_float_string(self) -> String {
-        let text = self.to_string();
-        let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
-        match (text.ends_with('.'), text.contains('.')) {
-            (true, _) => format!("{text}0"),
-            (false, true) => text.to_owned(),
-            (false, false) => format!("{text}.0"),
-        }
-    }
-
-    /// It scaled to `places` decimal places, at least its own.
-    fn at(self, places: u32) -> i128 {
-        self.scaled * 10_i128.pow(places - self.places)
-    }
-}
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.scaled < 0 { "-" } else { "" };
-        let unit = 10_u128.pow(self.places);
-        let magnitude = self.scaled.unsigned_abs();
-        write!(f, "{sign}{}", magnitude / unit)?;
-        if self.places > 0 {
-            write!(f, ".{:0width$}", magnitude % unit, width = self.places as usize)?;
-        }
-        Ok(())
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (magnitude, one) = (self.0.unsigned_abs(), ONE.unsigned_abs());
+        let fraction = format!("{:0DIGITS_MAX$}", magnitude % one);
+        let fraction = fraction.trim_end_matches('0');
+        format!("{sign}{}.{}", magnitude / one, if fraction.is_empty() { "0" } else { fraction })
     }
 }
 

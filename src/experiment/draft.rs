@@ -8,7 +8,7 @@ use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::plan;
 use super::problem::Problem;
-use super::{AxisValue, Overrides, SearchAxis, Source};
+use super::{AxisValue, Overrides, Source};
 
 /// A file that is TOML, and what overrides it.
 pub(super) struct Draft<'a> {
@@ -24,15 +24,11 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Reads the TOML and the overrides.
     pub(super) fn new(source: &'a Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
-        let file = Document::parse(source.text.as_str()).map_err(|error| ExperimentError {
-            source: Box::new(source.clone()),
-            place: error.span().map_or(Whereabouts::File, Whereabouts::Span),
-            title: format!("this is not TOML: {}", error.message()),
-            notes: Vec::new(),
-            help: Some(
-                "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]"
-                    .to_owned(),
-            ),
+        let file = Document::parse(source.text.as_str()).map_err(|error| {
+            let place = error.span().map_or(Whereabouts::File, Whereabouts::Span);
+            let help =
+                "write key = value, texts in double quotes, tables as [name], lists of tables as [[name]]";
+            ExperimentError::new(source, place, format!("this is not TOML: {}", error.message()), help)
         })?;
         let root = file.clone().into_mut();
         let flags = flags(source, &file, overrides)?;
@@ -120,36 +116,14 @@ fn with_example(path: &[String], key: &str) -> String {
     format!("add {key} = {}", row.map_or("…", |row| &row.example))
 }
 
-/// The sweeps of each arm along `axis`; an experiment without arms has the one of all.
-fn axes<'a>(
-    axis: &'a SearchAxis,
-    path: &'a NamePath,
-    has_arms: bool,
-    flag: &'a str,
-) -> impl Iterator<Item = Assignment> + 'a {
-    axis.arms.iter().map(move |(arm, values)| {
-        let sweep = if has_arms { format!("arms.{}.sweep", dotted(&[arm])) } else { "sweep".to_owned() };
-        let place = format!("{sweep}.{}", dotted(&[dotted(path.parts())]));
-        Assignment {
-            path: NamePath::parse(&place).expect("quoted keys"),
-            value: Value::Array(values.iter().map(AxisValue::to_toml).collect()),
-            origin: Origin::Flag(flag.to_owned()),
-        }
-    })
-}
-
 /// The overrides of the command line as assignments.
 fn flags(
     source: &Source,
     file: &Document<&str>,
     overrides: &Overrides,
 ) -> Result<Vec<Assignment>, ExperimentError> {
-    let refuse = |flag: &str, title: String, help: &str| ExperimentError {
-        source: Box::new(source.clone()),
-        place: Whereabouts::Flag(flag.to_owned()),
-        title,
-        notes: Vec::new(),
-        help: Some(help.to_owned()),
+    let refuse = |flag: &str, title: String, help: &str| {
+        Err(ExperimentError::new(source, Whereabouts::Flag(flag.to_owned()), title, help))
     };
     let mut flags = Vec::new();
     for (path, value) in &overrides.set {
@@ -157,7 +131,7 @@ fn flags(
         let Some(path) = NamePath::parse(path) else {
             let help = "write keys with dots between them, such as server.workers=8, and quote a key with other \
                         characters than letters, digits, - and _";
-            return Err(refuse(&flag, format!("{path:?} is not a path"), help));
+            return refuse(&flag, format!("{path:?} is not a path"), help);
         };
         let value = value.trim().parse().unwrap_or_else(|_| Value::from(value.as_str()));
         flags.push(Assignment { path, value, origin: Origin::Flag(flag) });
@@ -169,11 +143,8 @@ fn flags(
     if let Some(seed) = overrides.seed {
         let flag = format!("--seed {seed}");
         let Ok(seed) = i64::try_from(seed) else {
-            return Err(refuse(
-                &flag,
-                format!("the seed {seed} is too large for a TOML file"),
-                "write at most 9223372036854775807",
-            ));
+            let title = format!("the seed {seed} is too large for a TOML file");
+            return refuse(&flag, title, "write at most 9223372036854775807");
         };
         simulation("seed", seed, flag);
     }
@@ -185,9 +156,17 @@ fn flags(
         let Some(path) = NamePath::parse(&axis.path) else {
             let help =
                 "write keys with dots between them, such as clients.web-a.arrivals.poisson.rate=100..4000";
-            return Err(refuse(&flag, format!("{:?} is not a path", axis.path), help));
+            return refuse(&flag, format!("{:?} is not a path", axis.path), help);
         };
-        flags.extend(axes(axis, &path, file.contains_key("arms"), &flag));
+        for (arm, values) in &axis.arms {
+            // An experiment without arms has the one sweep of all.
+            let has_arms = file.contains_key("arms");
+            let sweep = if has_arms { format!("arms.{}.sweep", dotted(&[arm])) } else { "sweep".to_owned() };
+            let place = format!("{sweep}.{}", dotted(&[dotted(path.parts())]));
+            let path = NamePath::parse(&place).expect("quoted keys");
+            let value = Value::Array(values.iter().map(AxisValue::to_toml).collect());
+            flags.push(Assignment { path, value, origin: Origin::Flag(flag.clone()) });
+        }
     }
     Ok(flags)
 }

@@ -8,9 +8,7 @@ use super::problem::Problem;
 
 /// Puts the text of its file into every empirical distribution of the experiment `root` that names one.
 pub(super) fn inline_files(root: &mut Table, files: &DataFiles) -> Result<(), Problem> {
-    root.iter_mut()
-        .map(|(key, item)| (KeyPath::to(key.get()), item))
-        .try_for_each(|(path, item)| in_item(item, path, files))
+    in_table(root, KeyPath::default(), files)
 }
 
 /// In a value that stands at `path`.
@@ -19,7 +17,7 @@ fn in_item(item: &mut Item, path: KeyPath, files: &DataFiles) -> Result<(), Prob
         Item::Table(table) => in_table(table, path, files),
         Item::ArrayOfTables(tables) => {
             let mut members = tables.iter_mut().enumerate();
-            members.try_for_each(|(index, table)| in_table(table, path.clone().member(index), files))
+            members.try_for_each(|(index, table)| in_table(table, path.member(index), files))
         }
         Item::Value(value) => in_value(value, path, files),
         Item::None => Ok(()),
@@ -31,7 +29,7 @@ fn in_value(value: &mut Value, path: KeyPath, files: &DataFiles) -> Result<(), P
         Value::InlineTable(table) => in_table(table, path, files),
         Value::Array(list) => {
             let mut members = list.iter_mut().enumerate();
-            members.try_for_each(|(index, member)| in_value(member, path.clone().member(index), files))
+            members.try_for_each(|(index, member)| in_value(member, path.member(index), files))
         }
         _ => Ok(()),
     }
@@ -39,7 +37,7 @@ fn in_value(value: &mut Value, path: KeyPath, files: &DataFiles) -> Result<(), P
 
 fn in_table(table: &mut dyn TableLike, path: KeyPath, files: &DataFiles) -> Result<(), Problem> {
     for (key, item) in table.iter_mut() {
-        let path = path.clone().key(key.get());
+        let path = path.key(key.get());
         match item.as_table_like_mut().filter(|_| key.get() == "empirical") {
             Some(empirical) => inline_file(empirical, &path, files)?,
             None => in_item(item, path, files)?,
@@ -53,11 +51,10 @@ fn inline_file(empirical: &mut dyn TableLike, path: &KeyPath, files: &DataFiles)
         return Ok(());
     };
     if empirical.contains_key("points") {
-        let problem =
-            Problem::that(path.clone().key("points"), "stands beside `file`", "keep one of the two");
-        return Err(Problem { at_key: true, ..problem });
+        let what = "stands beside `file`";
+        return Err(Problem::that(path.key("points"), what, "keep one of the two").of_key());
     }
-    let (shown, text) = files.text(file, &path.clone().key("file"))?;
+    let (shown, text) = files.text(file, &path.key("file"))?;
     // Errors in the text are told by the path that leads there from here.
     empirical.insert("file", Item::Value(shown.into()));
     empirical.insert("points", Item::Value((*text).into()));

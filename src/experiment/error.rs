@@ -34,6 +34,12 @@ pub(super) enum Whereabouts {
 }
 
 impl ExperimentError {
+    /// An error at `place` of `source`.
+    pub(super) fn new(source: &Source, place: Whereabouts, title: String, help: &str) -> Self {
+        let (source, help) = (Box::new(source.clone()), Some(help.to_owned()));
+        Self { source, place, title, notes: Vec::new(), help }
+    }
+
     /// The error with file, line, the text there and the remedy, for a terminal with or without colour.
     pub fn render(&self, color: bool) -> String {
         let Self { source, place, title, notes, help } = self;
@@ -56,14 +62,11 @@ impl ExperimentError {
 
 /// The part of `span` that lies on its first line, between characters.
 fn first_line(text: &str, span: &Range<usize>) -> Range<usize> {
-    let start = floor(text, span.start);
-    let end = floor(text, span.end).max(start);
+    let floor = |at: usize| text.floor_char_boundary(at.min(text.len()));
+    let start = floor(span.start);
+    let end = floor(span.end).max(start);
     let length = text[start..end].find(['\r', '\n']);
     start..length.map_or(end, |length| start + length)
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at.min(text.len()))
 }
 
 impl fmt::Display for ExperimentError {

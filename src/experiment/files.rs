@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::open::open;
 use super::path::KeyPath;
-use super::problem::Problem;
+use super::problem::{Problem, refuse};
 use super::trace;
 use crate::random::hash_bytes;
 use crate::workload::TraceSource;
@@ -44,26 +44,25 @@ impl DataFiles {
     /// The text of `file`, and the path that leads to it, for the key at `place`.
     pub(super) fn text(&self, file: &str, place: &KeyPath) -> Result<(String, Arc<str>), Problem> {
         let path = self.locate(file, place)?;
-        let text =
-            found(&self.texts, &path, read_text).map_err(|error| Problem::because(place.clone(), &error))?;
-        Ok((path.display().to_string(), text))
+        Ok((path.display().to_string(), found(&self.texts, &path, read_text, place)?))
     }
 
     /// The trace in `file`, for the key at `place`.
     pub(super) fn trace(&self, file: &str, place: &KeyPath) -> Result<TraceSource, Problem> {
         let path = self.locate(file, place)?;
-        found(&self.traces, &path, trace::read).map_err(|error| Problem::because(place.clone(), &error))
+        found(&self.traces, &path, trace::read, place)
     }
 
     fn locate(&self, file: &str, place: &KeyPath) -> Result<PathBuf, Problem> {
         match &self.folder {
             Some(folder) => Ok(folder.join(file)),
             None if Path::new(file).is_absolute() => Ok(file.into()),
-            None => Err(Problem::that(
-                place.clone(),
-                "names a file, but the experiment stands in no folder that this could be relative to",
-                "write the experiment into a file, or name a file by its absolute path",
-            )),
+            None => {
+                let what =
+                    "names a file, but the experiment stands in no folder that this could be relative to";
+                let help = "write the experiment into a file, or name a file by its absolute path";
+                refuse(place.clone(), what, help)
+            }
         }
     }
 
@@ -89,14 +88,16 @@ impl DataFiles {
     }
 }
 
-/// What `files` hold at `path`, read with `read` if nobody asked before.
+/// What `files` hold at `path`, for the key at `place`; read with `read` if nobody asked before.
 fn found<T: Clone>(
     files: &Found<T>,
     path: &Path,
     read: impl FnOnce(&Path) -> Result<T, String>,
-) -> Result<T, String> {
+    place: &KeyPath,
+) -> Result<T, Problem> {
     let mut files = files.lock().expect("reading files does not panic");
-    files.entry(path.to_owned()).or_insert_with(|| read(path)).clone()
+    let read = files.entry(path.to_owned()).or_insert_with(|| read(path));
+    read.clone().map_err(|error| Problem::because(place.clone(), &error))
 }
 
 /// What `view` makes of each of `files`.

@@ -6,8 +6,6 @@
 //! that stands instead of a number (`x-or`), the table whose keys hold where this one is silent (`x-over`), and
 //! `x-whole`, which no cell may change.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -28,8 +26,10 @@ pub struct KeyRow {
     pub unit: Option<String>,
     /// What holds without it, in TOML. If there is none, the description says what holds, unless it is needed.
     pub default: Option<String>,
-    /// From where to where its values go.
-    pub range: KeyRange,
+    /// Where its values begin.
+    pub least: Option<KeyBound>,
+    /// Where they end.
+    pub most: Option<KeyBound>,
     /// What it does.
     pub description: String,
     /// The ids of the rules that it comes from.
@@ -46,33 +46,13 @@ pub struct KeyRow {
     pub operations: Vec<String>,
 }
 
-/// From where to where the values of a key go.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeyRange {
-    /// Where they begin.
-    pub least: Option<KeyBound>,
-    /// Where they end.
-    pub most: Option<KeyBound>,
-}
-
-/// An end of a range.
+/// An end of the range of a key's values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyBound {
     /// The number or the duration there.
     pub value: String,
     /// Whether it belongs to the range.
     pub is_included: bool,
-}
-
-impl fmt::Display for KeyRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ends = [(&self.least, ["at least", "above"]), (&self.most, ["at most", "below"])];
-        let ends = ends.into_iter().filter_map(|(bound, words)| {
-            let KeyBound { value, is_included } = bound.as_ref()?;
-            Some(format!("{} {value}", words[usize::from(!is_included)]))
-        });
-        f.write_str(&ends.collect::<Vec<_>>().join(", "))
-    }
 }
 
 /// Below which the parameters of distributions stand in the table.
@@ -88,9 +68,9 @@ impl KeyTable {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<T>();
         let schema = plain(schema.as_value());
-        let mut walk = Walk::default();
-        walk.below(&Above { is_whole: schema.contains_key("x-whole"), ..Above::default() }, &schema);
-        Self(walk.rows)
+        let mut table = Self(Vec::new());
+        table.below(&Above { is_whole: schema.contains_key("x-whole"), ..Above::default() }, &schema);
+        table
     }
 
     /// Its rows, each table's in the order of the alphabet.
@@ -131,7 +111,6 @@ impl KeyRow {
         self.kind.starts_with("distribution")
     }
 
-    /// Whether `path` leads to it.
     fn is_at(&self, path: &[&str]) -> bool {
         let same = |own: &str, part: &str| own == part || (own.starts_with('<') && own != DISTRIBUTION);
         let own: Vec<&str> = self.path.split('.').collect();
@@ -149,15 +128,8 @@ struct Above {
     operation: Option<String>,
 }
 
-/// The rows that were found so far.
-#[derive(Default)]
-struct Walk {
-    rows: Vec<KeyRow>,
-    has_distributions: bool,
-}
-
-impl Walk {
-    /// The keys below one whose value is as `schema` says.
+impl KeyTable {
+    /// Adds the keys below one whose value is as `schema` says.
     fn below(&mut self, above: &Above, schema: &Map<String, Value>) {
         for alternative in alternatives(schema) {
             let operation = alternative["properties"]["do"]["const"].as_str().map(str::to_owned);
@@ -165,13 +137,10 @@ impl Walk {
             if operation.is_none() {
                 // A form is a table of its own: what it is stands beside it, and nobody needs just this one.
                 one.remove("required");
-                let about = ["description", "examples"]
-                    .map(|key| one.get_key_value(key).map(|(k, v)| (k.clone(), v.clone())));
-                let form =
-                    one.get_mut("properties").and_then(|forms| forms.as_object_mut()?.values_mut().next());
-                form.and_then(Value::as_object_mut)
-                    .into_iter()
-                    .for_each(|form| form.extend(about.clone().into_iter().flatten()));
+                let about = ["description", "examples"].map(|key| one.remove_entry(key));
+                let forms = one.get_mut("properties").and_then(Value::as_object_mut);
+                let form = forms.and_then(|forms| forms.values_mut().next()?.as_object_mut());
+                form.into_iter().for_each(|form| form.extend(about.clone().into_iter().flatten()));
             }
             self.below(&Above { operation, ..above.clone() }, &one);
         }
@@ -206,7 +175,7 @@ impl Walk {
         };
         let row = row(&below, schema, is_required);
         let is_distribution = row.is_distribution();
-        match self.rows.iter_mut().find(|other| other.path == row.path) {
+        match self.0.iter_mut().find(|other| other.path == row.path) {
             Some(known) => {
                 if known.description.is_empty() {
                     known.description = row.description;
@@ -214,11 +183,11 @@ impl Walk {
                 known.choices.extend(row.choices);
                 known.operations.extend(row.operations);
             }
-            None => self.rows.push(row),
+            None => self.0.push(row),
         }
         if !is_distribution {
             self.below(&below, schema);
-        } else if !std::mem::replace(&mut self.has_distributions, true) {
+        } else if !self.0.iter().any(|row| row.path.starts_with(DISTRIBUTION)) {
             self.below(&Above { path: vec![DISTRIBUTION.to_owned()], ..Above::default() }, schema);
         }
     }
@@ -244,16 +213,8 @@ fn row(place: &Above, schema: &Map<String, Value>, is_required: bool) -> KeyRow 
         choices: choices(schema),
         unit: of("x-unit").and_then(Value::as_str).map(str::to_owned),
         default: default.map(toml),
-        range: KeyRange {
-            least: bound(
-                of,
-                [("minimum", true), ("exclusiveMinimum", false), ("x-least", true), ("x-above", false)],
-            ),
-            most: bound(
-                of,
-                [("maximum", true), ("exclusiveMaximum", false), ("x-most", true), ("x-below", false)],
-            ),
-        },
+        least: bound(of, ["minimum", "x-least"], ["exclusiveMinimum", "x-above"]),
+        most: bound(of, ["maximum", "x-most"], ["exclusiveMaximum", "x-below"]),
         rules: rules(&description),
         example: toml(&example(schema)),
         description,
@@ -327,31 +288,32 @@ fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
 }
 
 /// The names that a value can be.
-fn choices(schema: &Map<String, Value>) -> Vec<String> {
-    let listed = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-    let consts = alternatives(schema).into_iter().filter_map(|one| one.get("const"));
-    let nested = alternatives(schema).into_iter().filter_map(|one| one.get("enum")?.as_array()).flatten();
-    let names = listed.chain(nested).chain(consts).chain(schema.get("const"));
+fn choices<'a>(schema: &'a Map<String, Value>) -> Vec<String> {
+    let all = alternatives(schema).into_iter().filter_map(Value::as_object).chain([schema]);
+    let listed =
+        |one: &'a Map<String, Value>| one.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let names = all.flat_map(|one| listed(one).chain(one.get("const")));
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-fn bound<'a>(of: impl Fn(&str) -> Option<&'a Value>, keys: [(&str, bool); 4]) -> Option<KeyBound> {
-    // An attribute of the field is stricter than its type.
-    let found = keys.into_iter().rev().find_map(|(key, is_included)| Some((of(key)?, is_included)));
-    found.map(|(value, is_included)| {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        KeyBound { value, is_included }
-    })
+/// The end that one of these keys tells, `without` or `with` it. An attribute of the field is stricter than its type.
+fn bound<'a>(
+    of: impl Fn(&str) -> Option<&'a Value>,
+    with: [&str; 2],
+    without: [&str; 2],
+) -> Option<KeyBound> {
+    let found = |keys: [&str; 2]| keys.into_iter().find_map(&of);
+    let (value, is_included) =
+        found(without).map(|value| (value, false)).or(found(with).map(|value| (value, true)))?;
+    Some(KeyBound { value: value.as_str().map_or_else(|| value.to_string(), str::to_owned), is_included })
 }
 
 /// The ids of rules, such as ZON-1, in a text.
 fn rules(text: &str) -> Vec<String> {
     let is_rule = |word: &&str| {
-        word.split_once('-').is_some_and(|(room, number)| {
-            room.len() >= 3
-                && room.bytes().all(|byte| byte.is_ascii_uppercase())
-                && number.parse::<u32>().is_ok()
-        })
+        let (room, number) = word.split_once('-').unwrap_or_default();
+        let is_room = room.len() >= 3 && room.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_room && number.parse::<u32>().is_ok()
     };
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(is_rule).map(str::to_owned).collect()
@@ -389,6 +351,11 @@ fn example(schema: &Map<String, Value>) -> Value {
 /// The names of the keys that a table can't do without.
 fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The name that the file has for `value`, one of several.
+pub(super) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }
 
 /// A value as the file writes it.

@@ -33,7 +33,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The view of `value`.
     pub(super) fn of_value(value: &'a Value) -> Self {
         match value {
             Value::Array(list) => Self::List(list),
@@ -42,7 +41,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// It as a table, if it is one.
     pub(super) fn as_table(self) -> Option<&'a dyn TableLike> {
         match self {
             Self::Table(table) => Some(table),
@@ -57,7 +55,6 @@ impl<'a> Node<'a> {
         entries.filter_map(|(key, item)| Some((key, Self::of_item(item)?)))
     }
 
-    /// The members of a list, if it is one.
     pub(super) fn members(self) -> Option<Vec<Self>> {
         match self {
             Self::Tables(tables) => Some(tables.iter().map(Self::Table).collect()),
@@ -66,7 +63,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a table's key.
     pub(super) fn get(self, key: &str) -> Option<Self> {
         self.as_table()?.get(key).and_then(Self::of_item)
     }
@@ -74,15 +70,8 @@ impl<'a> Node<'a> {
     /// What a path calls it, if it is a member of the list `list` and that has names: the value of `name` or `group`.
     pub(super) fn name_in(self, list: &str) -> Option<&'a str> {
         // Operations have groups too, but those are not their names.
-        if list == "operations" { None } else { self.name() }
-    }
-
-    fn name(self) -> Option<&'a str> {
-        let name = self.get("name").or_else(|| self.get("group"))?;
-        match name {
-            Self::Scalar(value) => value.as_str(),
-            _ => None,
-        }
+        let name = self.get("name").or_else(|| self.get("group")).filter(|_| list != "operations")?;
+        if let Self::Scalar(value) = name { value.as_str() } else { None }
     }
 
     /// What it is, for errors.

@@ -21,16 +21,16 @@ impl KeyPath {
         Self::default().key(key)
     }
 
-    /// On to the value of `key`.
-    pub(super) fn key(mut self, key: &str) -> Self {
-        self.0.push(Step::Key(key.to_owned()));
-        self
+    pub(super) fn key(&self, key: &str) -> Self {
+        self.on(Step::Key(key.to_owned()))
     }
 
-    /// On to member `index`.
-    pub(super) fn member(mut self, index: usize) -> Self {
-        self.0.push(Step::Member(index));
-        self
+    pub(super) fn member(&self, index: usize) -> Self {
+        self.on(Step::Member(index))
+    }
+
+    fn on(&self, step: Step) -> Self {
+        Self([&self.0[..], &[step]].concat())
     }
 
     /// The same way from one step further up.
@@ -45,7 +45,6 @@ impl KeyPath {
         Self(self.0[..keys].to_vec())
     }
 
-    /// Its steps, from the root.
     pub(super) fn steps(&self) -> &[Step] {
         &self.0
     }

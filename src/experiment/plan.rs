@@ -17,14 +17,13 @@ use super::keys::{KeyRow, KeyTable};
 use super::node::Node;
 use super::path::{KeyPath, NamePath, dotted};
 use super::precision::{Precision, precision};
-use super::problem::{Problem, distinct, shown};
+use super::problem::{Problem, distinct, refuse, shown};
 use super::reader::read;
 use super::threshold::{Threshold, WrittenThreshold, thresholds};
 use super::world::{self, SimulationTable, Warmup};
 
 static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
 
-/// The most runs of one experiment.
 const RUNS_MAX: u128 = 1_000_000;
 
 /// Everything that cells have in common.
@@ -77,7 +76,6 @@ struct PlanKeys {
     charts: Vec<ChartRequest>,
 }
 
-/// The values of each axis, by its path.
 type Sweep = BTreeMap<String, AxisRange>;
 
 /// A name that a folder can have.
@@ -154,7 +152,7 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
         let key = if node.get("sweep").is_some() { "sweep" } else { "arms" };
         let key = if node.get(key).is_some() { key } else { "simulation" };
         let what = format!("leads to {runs} runs, replications included");
-        return Err(Problem::that(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}")));
+        return refuse(KeyPath::to(key), what, format!("an experiment has at most {RUNS_MAX}"));
     }
     Ok(plan)
 }
@@ -165,9 +163,9 @@ fn repetition(simulation: &SimulationTable) -> Result<(u32, Option<Precision>), 
     match (simulation.replications, &simulation.precision) {
         (Some(_), Some(_)) => {
             let what = "stands beside `replications`, which says the same in another way";
-            Err(Problem { at_key: true, ..Problem::that(path, what, "keep one of the two") })
+            Err(Problem::that(path, what, "keep one of the two").of_key())
         }
-        (replications, None) => Ok((replications.unwrap_or(SimulationTable::REPLICATIONS).get(), None)),
+        (replications, None) => Ok((replications.unwrap_or_default().get(), None)),
         (None, Some(written)) => {
             let precision = precision(written, &path)?;
             Ok((precision.max_replications, Some(precision)))
@@ -190,7 +188,7 @@ fn check_warmup(arm: &Arm, finds_warmup: bool) -> Result<(), Problem> {
             }
             _ => continue,
         };
-        return Err(Problem::that(place, what, help));
+        return refuse(place, what, help);
     }
     Ok(())
 }
@@ -213,38 +211,34 @@ struct WrittenArm {
 
 /// The arms, or the one that an experiment without arms has.
 fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
-    let shared = match root.get("sweep") {
-        Some(sweep) => axes(sweep, &KeyPath::to("sweep"))?,
-        None => Vec::new(),
-    };
+    let shared = axes(root, &KeyPath::default())?;
     let list = KeyPath::to("arms");
     let Some(written) = root.get("arms") else {
         return Ok(vec![Arm { name: "base".to_owned(), set: Vec::new(), axes: shared }]);
     };
     let headers: Vec<WrittenArm> = read(written, &list)?;
     if headers.is_empty() {
-        return Err(Problem::that(list, "is empty", "leave it out for a single arm, \"base\""));
+        return refuse(list, "is empty", "leave it out for a single arm, \"base\"");
     }
     let names: Vec<&str> = headers.iter().map(|header| header.name.as_str()).collect();
-    distinct(&names, |index| list.clone().member(index).key("name"))?;
+    distinct(&names, |index| list.member(index).key("name"))?;
     let nodes = written.members().unwrap_or_default();
     let arms = nodes
         .into_iter()
         .enumerate()
-        .map(|(index, node)| arm(names[index].to_owned(), node, list.clone().member(index), &shared));
+        .map(|(index, node)| arm(names[index].to_owned(), node, list.member(index), &shared));
     arms.collect()
 }
 
 /// The arm that `node`, at `place`, describes.
 fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Result<Arm, Problem> {
-    let set = match node.get("set") {
-        Some(set) => assignments(set, &place.clone().key("set"))?,
-        None => Vec::new(),
-    };
-    let own = match node.get("sweep") {
-        Some(sweep) => axes(sweep, &place.key("sweep"))?,
-        None => Vec::new(),
-    };
+    let set = entries(node, "set", &place)?.into_iter().map(|(path, place, value)| Assignment {
+        path,
+        value: value.to_value(),
+        origin: Origin::File(place),
+    });
+    let set: Vec<Assignment> = set.collect();
+    let own = axes(node, &place)?;
     let set_before = |path: &NamePath| set.iter().any(|assignment| assignment.path == *path);
     if let Some(axis) = own.iter().chain(shared).find(|axis| set_before(&axis.path)) {
         return Err(twice(axis, &format!("the `set` of arm {name:?}")));
@@ -257,12 +251,12 @@ fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Resu
 
 fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
     let what = format!("sweeps {}, which {elsewhere} gives a value too", dotted(axis.path.parts()));
-    Problem { at_key: true, ..Problem::that(axis.place.clone(), what, "keep one of the two") }
+    Problem::that(axis.place.clone(), what, "keep one of the two").of_key()
 }
 
-/// The axes of the sweep `node`, which stands at `path`.
+/// The axes that the table `node`, which stands at `path`, sweeps.
 fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
-    let axes = entries(node, path)?.into_iter().map(|(name, place, value)| {
+    let axes = entries(node, "sweep", path)?.into_iter().map(|(name, place, value)| {
         Ok(ArmAxis {
             path: name,
             values: axis_values(value, &place)?,
@@ -273,30 +267,22 @@ fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
     axes.collect()
 }
 
-/// The assignments of an arm's `set`, which stands at `path`.
-fn assignments(node: Node<'_>, path: &KeyPath) -> Result<Vec<Assignment>, Problem> {
-    let entries = entries(node, path)?.into_iter();
-    let assignments = entries.map(|(name, place, value)| Assignment {
-        path: name,
-        value: value.to_value(),
-        origin: Origin::File(place),
-    });
-    Ok(assignments.collect())
-}
+/// An entry of a table whose keys are paths: the path, where it stands, and its value.
+type Entry<'a> = (NamePath, KeyPath, Node<'a>);
 
-/// The entries of a table whose keys are paths: each path, where it stands, and its value.
-fn entries<'a>(node: Node<'a>, path: &KeyPath) -> Result<Vec<(NamePath, KeyPath, Node<'a>)>, Problem> {
+/// The entries of the table `key`, if there is one, of the table `node` at `path`.
+fn entries<'a>(node: Node<'a>, key: &str, path: &KeyPath) -> Result<Vec<Entry<'a>>, Problem> {
+    let Some(node) = node.get(key) else { return Ok(Vec::new()) };
+    let path = path.key(key);
     if node.as_table().is_none() {
         let what = format!("can't be {}", shown(node.found()));
         let help = "write a table of paths and values, such as { \"server.workers\" = 8 }";
-        return Err(Problem::that(path.clone(), what, help));
+        return refuse(path, what, help);
     }
-    let mut entries: Vec<(NamePath, KeyPath, Node<'a>)> = Vec::new();
+    let mut entries: Vec<Entry<'a>> = Vec::new();
     for (keys, value) in dotted_entries(node) {
         let place = keys.iter().fold(path.clone(), |place, key| place.key(key));
-        let refuse = |what: &str, help: &str| {
-            Err(Problem { at_key: true, ..Problem::that(place.clone(), what, help) })
-        };
+        let refuse = |what: &str, help: &str| Err(Problem::that(place.clone(), what, help).of_key());
         let name = match keys[..] {
             [key] => NamePath::parse(key),
             _ => NamePath::parse(&dotted(&keys)),

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::bounded::Whole;
 use super::path::KeyPath;
-use super::problem::Problem;
-use crate::metrics::{METRICS, Metric};
+use super::problem::{Problem, metric, refuse};
+use crate::metrics::Metric;
 use crate::stats::{Confidence, SequentialRule, Tolerance};
 
 /// The precision that each cell is run for.
@@ -57,47 +57,37 @@ pub(super) struct WrittenPrecision {
     #[serde(default = "confidence")]
     confidence: Confidence,
     /// A cell that has had so many replications gets no more.
-    #[serde(default = "max_replications")]
-    max_replications: Whole<FIRST, 1_000_000>,
+    #[serde(default)]
+    max_replications: Whole<FIRST, 1_000_000, 1000>,
 }
 
 fn confidence() -> Confidence {
     Confidence::P95
 }
 
-fn max_replications() -> Whole<FIRST, 1_000_000> {
-    Whole::new(1000)
-}
-
 /// The precision that `written` describes, which stands at `path`.
 pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Precision, Problem> {
-    let at = |key| path.clone().key(key);
     let tolerance = match (written.relative, written.absolute) {
         (Some(share), None) if 0.0 < share && share < 1.0 => Tolerance::Relative(share),
         (Some(share), None) => {
             let help = "write a share strictly between 0 and 1, such as 0.05 for 5 %";
-            return Err(Problem::that(at("relative"), format_args!("can't be {share}"), help));
+            return refuse(path.key("relative"), format_args!("can't be {share}"), help);
         }
         (None, Some(most)) if most > 0.0 && most.is_finite() => Tolerance::Absolute(most),
         (None, Some(most)) => {
             let help = "write a number above 0, in the unit of the metric";
-            return Err(Problem::that(at("absolute"), format_args!("can't be {most}"), help));
+            return refuse(path.key("absolute"), format_args!("can't be {most}"), help);
         }
         (Some(_), Some(_)) => {
-            let what = "has both `relative` and `absolute`";
-            return Err(Problem::that(path.clone(), what, "keep one of them"));
+            return refuse(path.clone(), "has both `relative` and `absolute`", "keep one of them");
         }
         (None, None) => {
             let what = "has neither `relative` nor `absolute`";
-            return Err(Problem::that(path.clone(), what, "add one of the two, such as relative = 0.05"));
+            return refuse(path.clone(), what, "add one of the two, such as relative = 0.05");
         }
     };
-    let names = METRICS.iter().map(|metric| metric.name);
-    let found = Metric::find(&written.metric);
-    let metric =
-        found.ok_or_else(|| Problem::unknown_name(at("metric"), &written.metric, "metrics", names))?;
     Ok(Precision {
-        metric,
+        metric: metric(&written.metric, path.key("metric"))?,
         rule: SequentialRule { tolerance, confidence: written.confidence },
         max_replications: written.max_replications.get(),
     })

@@ -7,9 +7,11 @@ use serde::de::{Expected, Unexpected};
 
 use super::path::{KeyPath, Step};
 pub(super) use crate::compute::quoted;
+use crate::metrics::{METRICS, Metric};
 
 /// Something that is wrong with the value at a key path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", what.trim_start_matches([' ', ':']))]
 pub(super) struct Problem {
     /// The key it is about.
     pub path: KeyPath,
@@ -26,7 +28,6 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// A problem with the value at `path`.
     pub(super) fn new(path: KeyPath, what: String, help: Option<String>) -> Self {
         Self { path, at_key: false, what, note: None, help, names_missing_key: false }
     }
@@ -34,6 +35,11 @@ impl Problem {
     /// `path` followed by `what`, a predicate such as `can't be 5`.
     pub(super) fn that(path: KeyPath, what: impl fmt::Display, help: impl Into<String>) -> Self {
         Self::new(path, format!(" {what}"), Some(help.into()))
+    }
+
+    /// The same problem, of which the key itself is wrong.
+    pub(super) fn of_key(self) -> Self {
+        Self { at_key: true, ..self }
     }
 
     /// `message` about `path`. What follows the last `; ` of it is the remedy.
@@ -52,7 +58,7 @@ impl Problem {
             Some(Step::Key(key)) => choice(key, "known keys", known),
             _ => choice("", "known keys", known),
         };
-        Self { at_key: true, ..Self::that(path, "is not a known key", help) }
+        Self::that(path, "is not a known key", help).of_key()
     }
 
     /// The table at `path` lacks `key`.
@@ -68,11 +74,8 @@ impl Problem {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
-        Self::that(
-            path,
-            format_args!("names {}, which does not exist", quoted(name)),
-            choice(name, what, &known),
-        )
+        let help = choice(name, what, &known);
+        Self::that(path, format_args!("names {}, which does not exist", quoted(name)), help)
     }
 
     /// The same problem seen from one step further up.
@@ -81,16 +84,27 @@ impl Problem {
     }
 }
 
+/// Refuses the value at `path`, as [`Problem::that`] says it.
+pub(super) fn refuse<T>(
+    path: KeyPath,
+    what: impl fmt::Display,
+    help: impl Into<String>,
+) -> Result<T, Problem> {
+    Err(Problem::that(path, what, help))
+}
+
+/// The metric called `name`, as `path` says.
+pub(super) fn metric(name: &str, path: KeyPath) -> Result<&'static Metric, Problem> {
+    let known = METRICS.iter().map(|metric| metric.name);
+    Metric::find(name).ok_or_else(|| Problem::unknown_name(path, name, "metrics", known))
+}
+
 /// Checks that all `names` differ; the one at index `i` stands at `path(i)`.
 pub(super) fn distinct(names: &[impl AsRef<str>], path: impl Fn(usize) -> KeyPath) -> Result<(), Problem> {
     let mut seen = BTreeSet::new();
-    match names.iter().position(|name| !seen.insert(name.as_ref())) {
-        None => Ok(()),
-        Some(index) => {
-            let what = format!("names {} a second time", quoted(names[index].as_ref()));
-            Err(Problem::that(path(index), what, "give each its own name"))
-        }
-    }
+    let Some(index) = names.iter().position(|name| !seen.insert(name.as_ref())) else { return Ok(()) };
+    let what = format!("names {} a second time", quoted(names[index].as_ref()));
+    refuse(path(index), what, "give each its own name")
 }
 
 /// Help for `found`, which is none of `known`: the nearest of them, and what there is.
@@ -123,14 +137,6 @@ pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     close.map(|(_, name)| name).filter(|_| length > 1).or_else(part)
 }
 
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what.trim_start_matches([' ', ':']))
-    }
-}
-
-impl std::error::Error for Problem {}
-
 /// How serde says what is wrong; [`super::reader`] adds the path.
 impl serde::de::Error for Problem {
     fn custom<T: fmt::Display>(message: T) -> Self {
@@ -138,11 +144,8 @@ impl serde::de::Error for Problem {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::that(
-            KeyPath::default(),
-            format_args!("can't be {}", shown(found)),
-            format!("write {}", english(expected)),
-        )
+        let help = format!("write {}", english(expected));
+        Self::that(KeyPath::default(), format_args!("can't be {}", shown(found)), help)
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {

@@ -13,11 +13,11 @@ use toml_edit::Value;
 
 use super::node::Node;
 use super::path::{KeyPath, Step};
-use super::problem::{Problem, choice};
+use super::problem::{Problem, choice, refuse};
 
 /// Reads `node`, which stands at `path`.
 pub(super) fn read<'de, T: Deserialize<'de>>(node: Node<'de>, path: &KeyPath) -> Result<T, Problem> {
-    T::deserialize(Reader::new(node)).map_err(|problem| seen_from_root(problem, path))
+    Reader::new(node).read(path)
 }
 
 /// Reads the alternative that the key `tag` of the table `node` names, from the table's other keys without `common`.
@@ -27,28 +27,46 @@ pub(super) fn read_tagged<'de, T: Deserialize<'de>>(
     common: &'static [&'static str],
     path: &KeyPath,
 ) -> Result<T, Problem> {
-    T::deserialize(Tagged { node, tag, common }).map_err(|problem| seen_from_root(problem, path))
-}
-
-fn seen_from_root(problem: Problem, path: &KeyPath) -> Problem {
-    path.steps().iter().rev().cloned().fold(problem, Problem::under)
+    Reader { node, tag: Some(tag), hidden: common }.read(path)
 }
 
 /// One value to read.
 #[derive(Clone, Copy)]
 struct Reader<'de> {
     node: Node<'de>,
-    /// Keys that were read already.
+    /// The key that names the alternative; without one the name is itself the key of the content.
+    tag: Option<&'static str>,
+    /// Keys that belong to no alternative, the tag among them.
     hidden: &'static [&'static str],
 }
 
 impl<'de> Reader<'de> {
     fn new(node: Node<'de>) -> Self {
-        Self { node, hidden: &[] }
+        Self { node, tag: None, hidden: &[] }
+    }
+
+    fn read<T: Deserialize<'de>>(self, path: &KeyPath) -> Result<T, Problem> {
+        T::deserialize(self)
+            .map_err(|problem| path.steps().iter().rev().cloned().fold(problem, Problem::under))
     }
 
     fn not(self, expected: &str) -> Problem {
         Problem::invalid_type(self.node.found(), &expected)
+    }
+
+    /// The alternative that the key `tag` names.
+    fn tagged(self, tag: &'static str) -> Result<Choice<'de>, Problem> {
+        match self.node.get(tag) {
+            None => Err(Problem::missing_key(KeyPath::default(), tag)),
+            Some(Node::Scalar(Value::String(name))) => {
+                let content = Some(Self { tag: None, ..self });
+                Ok(Choice { name: name.value(), content, tag: Some(tag) })
+            }
+            Some(other) => {
+                let problem = Problem::invalid_type(other.found(), &"the name of one of the alternatives");
+                Err(problem.under(Step::Key(tag.to_owned())))
+            }
+        }
     }
 }
 
@@ -108,6 +126,9 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
+        if let Some(tag) = self.tag {
+            return visitor.visit_enum(self.tagged(tag)?);
+        }
         if let Node::Scalar(Value::String(text)) = self.node {
             return visitor.visit_enum(Choice { name: text.value(), content: None, tag: None });
         }
@@ -121,15 +142,14 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
         match entries[..] {
             [(name, content)] => {
-                let content = Some(Reader::new(content));
-                visitor.visit_enum(Choice { name, content, tag: None })
+                visitor.visit_enum(Choice { name, content: Some(Reader::new(content)), tag: None })
             }
-            [] => Err(Problem::that(KeyPath::default(), "is empty", choice("", "write one of", variants))),
-            [(first, _), (second, _), ..] => Err(Problem::that(
+            [] => refuse(KeyPath::default(), "is empty", choice("", "write one of", variants)),
+            [(first, _), (second, _), ..] => refuse(
                 KeyPath::default(),
                 format_args!("has both `{first}` and `{second}`"),
                 "keep one of them",
-            )),
+            ),
         }
     }
 
@@ -155,7 +175,6 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 }
 
-/// The entries of a table, one after the other.
 struct Entries<'de> {
     entries: std::vec::IntoIter<(&'de str, Node<'de>)>,
     value: Option<(&'de str, Node<'de>)>,
@@ -183,7 +202,6 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// The members of a list, one after the other.
 struct Members<'de> {
     members: std::vec::IntoIter<Node<'de>>,
     next: usize,
@@ -207,7 +225,7 @@ impl<'de> SeqAccess<'de> for Members<'de> {
 struct Choice<'de> {
     name: &'de str,
     content: Option<Reader<'de>>,
-    /// The key that has the name for its value; without one the name is itself the key of the content.
+    /// The key that has the name for its value, if the name is not itself the key of the content.
     tag: Option<&'static str>,
 }
 
@@ -217,7 +235,7 @@ impl<'de> Choice<'de> {
         let key = self.name;
         let Some(reader) = self.content else {
             let what = format!("needs a value for `{key}`");
-            return Err(Problem::that(KeyPath::default(), what, format!("write {{ {key} = … }}")));
+            return refuse(KeyPath::default(), what, format!("write {{ {key} = … }}"));
         };
         let found = read(reader);
         if self.tag.is_some() {
@@ -265,34 +283,5 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         self.content(|reader| reader.deserialize_struct("", fields, visitor))
-    }
-}
-
-/// A table that names its alternative by the key `tag`.
-struct Tagged<'de> {
-    node: Node<'de>,
-    tag: &'static str,
-    /// Keys of the table that belong to no alternative, the tag among them.
-    common: &'static [&'static str],
-}
-
-impl<'de> Deserializer<'de> for Tagged<'de> {
-    type Error = Problem;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        let Some(tag) = self.node.get(self.tag) else {
-            return Err(Problem::missing_key(KeyPath::default(), self.tag));
-        };
-        let Node::Scalar(Value::String(name)) = tag else {
-            let problem = Problem::invalid_type(tag.found(), &"the name of one of the alternatives");
-            return Err(problem.under(Step::Key(self.tag.to_owned())));
-        };
-        let content = Some(Reader { node: self.node, hidden: self.common });
-        visitor.visit_enum(Choice { name: name.value(), content, tag: Some(self.tag) })
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Cell;
-use super::arm::Arm;
+use super::arm::{Arm, check_name};
 use super::path::KeyPath;
-use super::problem::Problem;
-use crate::metrics::{METRICS, Metric};
+use super::problem::{self, Problem, refuse};
+use crate::metrics::Metric;
 
 /// A bound on the mean of a metric.
 #[derive(Clone, Debug)]
@@ -70,28 +70,21 @@ pub(super) fn thresholds(written: Vec<WrittenThreshold>, arms: &[Arm]) -> Result
 
 fn threshold(written: WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<Threshold, Problem> {
     let WrittenThreshold { metric, arm, min, max } = written;
-    let at = |key| path.clone().key(key);
-    if let Some(name) = arm.as_ref().filter(|name| arms.iter().all(|arm| arm.name != **name)) {
-        return Err(Problem::unknown_name(at("arm"), name, "arms", arms.iter().map(|arm| arm.name.as_str())));
-    }
+    arm.iter().try_for_each(|name| check_name(arms, name, path.key("arm")))?;
     for (key, bound) in [("min", min), ("max", max)] {
         if let Some(bound) = bound.filter(|bound| !bound.is_finite()) {
-            return Err(Problem::that(at(key), format_args!("can't be {bound}"), "write a finite number"));
+            return refuse(path.key(key), format_args!("can't be {bound}"), "write a finite number");
         }
     }
     match (min, max) {
         (None, None) => {
-            Err(Problem::that(path, "has neither `min` nor `max`", "add one of the two, such as max = 0.001"))
+            refuse(path, "has neither `min` nor `max`", "add one of the two, such as max = 0.001")
         }
         (Some(min), Some(max)) if min > max => {
-            let what = format!("is {min}, above `max` = {max}");
-            Err(Problem::that(at("min"), what, "swap the two"))
+            refuse(path.key("min"), format!("is {min}, above `max` = {max}"), "swap the two")
         }
         _ => {
-            let names = METRICS.iter().map(|metric| metric.name);
-            let found = Metric::find(&metric);
-            let metric =
-                found.ok_or_else(|| Problem::unknown_name(at("metric"), &metric, "metrics", names))?;
+            let metric = problem::metric(&metric, path.key("metric"))?;
             Ok(Threshold { metric, arm, limits: Limits { min, max } })
         }
     }

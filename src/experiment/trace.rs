@@ -3,7 +3,6 @@
 //! It is read line by line with a buffer of fixed size, so that it may be larger than memory: once as a whole, to check
 //! it, and again in every run. A field in quotes may hold commas, and quotes as `""`, but no line break.
 
-use std::fs::Metadata;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,11 +33,9 @@ pub(super) struct TraceFile {
 /// The columns of a trace. Those of `OPTIONAL` may be missing or empty.
 const COLUMNS: [&str; 5] = ["t_s", "client_id", "request_bytes", "response_bytes", "duration_s"];
 const REQUIRED: usize = 3;
-/// The size of the buffer.
 const BUFFER: usize = 1 << 16;
 /// What some programs begin a file of UTF-8 text with.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// No line is so long.
 const LINE_MAX: usize = 1 << 16;
 
 /// Reads and checks the trace at `path`.
@@ -59,29 +56,23 @@ pub(super) fn read(path: &Path) -> Result<TraceSource, String> {
 
 /// The rows of the trace at `path` once more. A run can't go on with another file than was checked.
 fn replay(path: &Path, checked: &Version) -> TraceRows {
-    let same = match rows(path) {
-        Ok((rows, version)) if version == *checked => Ok(rows),
-        Ok((rows, _)) => Err(format!("{} is not the file that was checked", rows.name)),
-        Err(error) => Err(error),
+    let error = match rows(path) {
+        Ok((mut rows, version)) if version == *checked => {
+            return Box::new(std::iter::from_fn(move || rows.next_row().map_err(TraceError).transpose()));
+        }
+        Ok((rows, _)) => format!("{} is not the file that was checked", rows.name),
+        Err(error) => error,
     };
-    match same {
-        Ok(mut rows) => Box::new(std::iter::from_fn(move || rows.next_row().map_err(TraceError).transpose())),
-        Err(error) => Box::new(std::iter::once(Err(TraceError(error)))),
-    }
+    Box::new(std::iter::once(Err(TraceError(error))))
 }
 
-/// What tells that a file is the same as before.
-#[derive(Debug, PartialEq, Eq)]
-struct Version {
-    length: u64,
-    modified: Option<SystemTime>,
-}
+/// What tells that a file is the same as before: its length, and when it was changed.
+type Version = (u64, Option<SystemTime>);
 
 fn rows(path: &Path) -> Result<(Rows<impl BufRead + use<>>, Version), String> {
-    let version = |file: Metadata| Version { length: file.len(), modified: file.modified().ok() };
     let (file, metadata) = open(path)?;
     let rows = Rows::new(BufReader::with_capacity(BUFFER, file), path.display().to_string())?;
-    Ok((rows, version(metadata)))
+    Ok((rows, (metadata.len(), metadata.modified().ok())))
 }
 
 /// The lines of a trace that say something, each read by itself.
@@ -167,10 +158,8 @@ impl<R: BufRead> Rows<R> {
         };
         if !rows.next_record()? {
             let names = COLUMNS.join(",");
-            return Err(format!(
-                "{} is empty; write a first line {names} and a row for each connection",
-                rows.name
-            ));
+            let help = format!("write a first line {names} and a row for each connection");
+            return Err(format!("{} is empty; {help}", rows.name));
         }
         rows.columns = header(&rows.record).map_err(|error| rows.at_line(&error))?;
         Ok(rows)
@@ -244,10 +233,8 @@ fn header(names: &StringRecord) -> Result<[Option<usize>; COLUMNS.len()], String
             Some(column) if columns[column].is_none() => columns[column] = Some(position),
             Some(_) => return Err(format!("there are two columns {name}; keep one of them")),
             None => {
-                return Err(format!(
-                    "{name:?} is no column of a trace; {}",
-                    choice(name, "columns", &COLUMNS)
-                ));
+                let help = choice(name, "columns", &COLUMNS);
+                return Err(format!("{name:?} is no column of a trace; {help}"));
             }
         }
     }
@@ -263,14 +250,9 @@ fn seconds(column: usize, text: &str) -> Result<SimDuration, String> {
 
 /// A whole number of bytes; some programs write whole numbers with a decimal.
 fn bytes(column: usize, text: &str) -> Result<u64, String> {
-    let count = text.strip_suffix(".0").unwrap_or(text).parse().ok().filter(|bytes| *bytes <= Bytes::MAX.0);
-    count.ok_or_else(|| {
-        format!(
-            "{}: {text:?} is no number of bytes; write a whole number up to {}",
-            COLUMNS[column],
-            Bytes::MAX.0
-        )
-    })
+    let (name, most) = (COLUMNS[column], Bytes::MAX.0);
+    let count = text.strip_suffix(".0").unwrap_or(text).parse().ok().filter(|bytes| *bytes <= most);
+    count.ok_or_else(|| format!("{name}: {text:?} is no number of bytes; write a whole number up to {most}"))
 }
 
 #[cfg(test)]

@@ -29,20 +29,19 @@ use super::files::DataFiles;
 use super::keys::KeyTable;
 use super::node::Node;
 use super::path::KeyPath;
-use super::problem::{Problem, distinct};
+use super::problem::{Problem, distinct, refuse};
 use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
-use crate::ids::{IdVec, ZoneId};
-use crate::lb::Settings;
+use crate::ids::{GroupId, IdVec, ZoneId};
+use crate::sim::builder::{RoundTrips, ScenarioBuilder};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::ServiceTable;
-use clients::{Client, Front};
-use faults::{Victims, WrittenFault};
-use groups::{Backends, ServerKeys};
+use clients::{BalancerKind, Client};
+use faults::WrittenFault;
+use groups::{GroupPlan, ServerKeys};
 use health_check::HealthCheckTable;
-use network::NetworkKeys;
 use operations::{History, OperationKeys, WrittenOperation};
 use operator::Operator;
 use semantics::Semantics;
@@ -50,12 +49,12 @@ use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{SimulationTable, Warmup};
 
 /// The keys of cells.
-pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<World>);
+pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<WorldTables>);
 
 /// The tables of the file that a cell depends on. Its plan holds the others.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct World {
+pub(super) struct WorldTables {
     /// When the world is measured, and how often.
     #[serde(default)]
     simulation: SimulationTable,
@@ -63,7 +62,7 @@ pub(super) struct World {
     region: Region,
     /// Round-trip times between places.
     #[serde(default)]
-    network: NetworkKeys,
+    network: RoundTrips<String>,
     /// What traffic costs.
     #[serde(default)]
     prices: Prices,
@@ -105,136 +104,103 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     let mut root = root.clone();
     inline_files(&mut root, files)?;
     let root = Node::Table(&root);
-    let world: World = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
+    let world: WorldTables = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
     let operations = operations::operations(root)?;
     let timing = world.simulation.timing()?;
-    let zones = world.region.zones()?;
-    let health_check = world.health_check.checking()?;
-    let LoadBalancer { front, settings, backends, operator } = world.load_balancer(&zones, &operations)?;
-    let (places, clients) =
-        clients::clients(&world.clients, world.region.name.as_str(), &zones, front, &backends, files)?;
-    let round_trips = world.network.round_trips(&zones, &places, &clients)?;
-    let is_autoscaled = |backend| {
-        let (groups, backends): &Backends = &backends;
-        groups[backends[backend].group].autoscaling.is_some()
-    };
-    let history = History::of(&operations, operator, &timing, is_autoscaled)?;
-    let draining_timeout = settings.draining_timeout;
-    let victims = Victims { zones: &zones, backends: &backends, history: &history, draining_timeout };
-    let faults = faults::faults(&world.faults, &timing, &victims)?;
-    let (groups, backends) = backends;
+    let region = world.region.name.as_str();
+    let mut builder = Scenario::builder(world.region.zones()?);
+    (builder.timing, builder.prices) = (timing, world.prices);
+    builder.health_check = world.health_check.checking()?;
+    let (front, operator) = world.load_balancer(&mut builder, &operations)?;
+    clients::clients(&world.clients, region, front, files, &mut builder)?;
+    builder.round_trips = network::round_trips(world.network, builder.zones())?;
+    let history = History::of(&operations, operator, &builder)?;
+    let faults = faults::faults(&world.faults, &history)?;
+    (builder.operations, builder.faults) = (history.operations, faults);
     let words = WorldWords {
-        region: world.region.name.as_str().to_owned(),
+        region: region.to_owned(),
         faults: world.faults.iter().map(WrittenFault::words).collect(),
         operations: operations::words(&operations),
     };
-    let scenario = Scenario {
-        timing,
-        places,
-        round_trips,
-        prices: world.prices,
-        balancer: settings,
-        health_check,
-        groups,
-        backends,
-        clients,
-        faults,
-        operations: history.operations,
-        zones,
-    };
-    Ok(CellWorld { scenario, words })
+    let scenario = builder.build().map_err(|error| Problem::because(KeyPath::default(), &error))?;
+    Ok((scenario, words))
 }
 
-/// The load balancer with its backends, and who operates it.
-struct LoadBalancer {
-    front: Front,
-    settings: Settings,
-    backends: Backends,
-    operator: Operator,
-}
+/// What clients send to, how that is managed, its groups, and where they stand.
+type LoadBalancer = (BalancerKind, ControlPlane, Vec<GroupPlan>, KeyPath);
 
-impl World {
-    /// The load balancer as it is created, with room for what `operations` add.
+impl WorldTables {
+    /// Puts the load balancer as it is created into `builder`, with room for what `operations` add.
     fn load_balancer(
         &self,
-        zones: &IdVec<ZoneId, String>,
+        builder: &mut ScenarioBuilder,
         operations: &[WrittenOperation<'_>],
-    ) -> Result<LoadBalancer, Problem> {
-        match (&self.backend_service, &self.forwarding_rule) {
-            (Some(service), _) => self.by_service(service, zones, operations),
-            (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, zones, operations),
+    ) -> Result<(BalancerKind, Operator), Problem> {
+        let root = KeyPath::default();
+        let (front, mut plane, mut plans, list) = match (&self.backend_service, &self.forwarding_rule) {
+            (Some(service), _) => self.by_service(service, builder)?,
+            (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, builder, operations)?,
             (None, Some(_)) => {
-                let help = "add [[target_pools]] with name = \"…\"";
-                Err(Problem::that(KeyPath::default(), "has no `target_pools`", help))
+                return refuse(root, "has no `target_pools`", "add [[target_pools]] with name = \"…\"");
             }
             (None, None) if !self.target_pools.is_empty() => {
                 let help = "add forwarding_rule = { target = \"…\" }, the pool that traffic goes to";
-                Err(Problem::that(KeyPath::default(), "has no `forwarding_rule`", help))
+                return refuse(root, "has no `forwarding_rule`", help);
             }
-            (None, None) => Err(Problem::missing_key(KeyPath::default(), "backend_service")),
-        }
+            (None, None) => return Err(Problem::missing_key(root, "backend_service")),
+        };
+        operations::count_added(operations, &mut plans);
+        let groups = groups::establish(plans, &mut plane, list, builder)?;
+        Ok((front, Operator { zones: builder.zones().clone(), groups, plane }))
     }
 
     fn by_service(
         &self,
         written: &ServiceTable,
-        zones: &IdVec<ZoneId, String>,
-        operations: &[WrittenOperation<'_>],
+        builder: &mut ScenarioBuilder,
     ) -> Result<LoadBalancer, Problem> {
-        let region = self.region.name.as_str();
-        let mut plane = ControlPlane {
-            resources: written.resources(region, RuleTable::NAME, &self.health_check),
-            rule: RuleTable::NAME.to_owned(),
-            assumptions: written.assumptions(&self.semantics),
-            machines: IdVec::default(),
-        };
-        let refused = |error| Problem::of_resource(error, &backend_service::place());
-        let settings = plane.settings().map_err(refused)?;
+        let rule = RuleTable::NAME.to_owned();
+        let resources = written.resources(self.region.name.as_str(), &rule, &self.health_check);
+        let assumptions = written.assumptions(&self.semantics);
+        let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
+        let place = KeyPath::to("backend_service");
+        builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &place))?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
-        let mut plans = written.groups(self.server.clone().over(Server::default()), check, zones)?;
-        operations::count_added(operations, &mut plans);
-        let (backends, groups) = groups::establish(&plans, &mut plane, &backend_service::list())?;
+        let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
         let front = match written.load_balancing_scheme {
-            Scheme::Internal => Front::Internal(written.protocol),
-            Scheme::External => Front::External(written.protocol),
+            Scheme::Internal => BalancerKind::Internal(written.protocol),
+            Scheme::External => BalancerKind::External(written.protocol),
         };
-        let operator = Operator { zones: zones.clone(), groups, plane };
-        Ok(LoadBalancer { front, settings, backends, operator })
+        Ok((front, plane, plans, backend_service::list()))
     }
 
     fn by_pool(
         &self,
         rule: &RuleTable,
-        zones: &IdVec<ZoneId, String>,
+        builder: &mut ScenarioBuilder,
         operations: &[WrittenOperation<'_>],
     ) -> Result<LoadBalancer, Problem> {
-        let region = self.region.name.as_str();
+        let (pools, region) = (&self.target_pools, self.region.name.as_str());
         let assumptions = Assumptions { table_size: rule.maglev_table_size, ..self.semantics.assumptions() };
-        let resources =
-            target_pools::resources(rule, &self.target_pools, region, &self.health_check, &assumptions)?;
+        let resources = target_pools::resources(rule, pools, region, &self.health_check, &assumptions)?;
         let rule = rule.name().to_owned();
-        let mut plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
-        let settings =
-            plane.settings().map_err(|error| Problem::of_resource(error, &target_pools::list()))?;
+        let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
+        let list = target_pools::list();
+        builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &list))?;
         let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
         let server = self.server.clone().over(Server::default());
-        let mut plans = target_pools::groups(&self.target_pools, &plane, &verbs, server, zones)?;
-        operations::count_added(operations, &mut plans);
-        let (backends, groups) = groups::establish(&plans, &mut plane, &target_pools::list())?;
-        let operator = Operator { zones: zones.clone(), groups, plane };
-        Ok(LoadBalancer { front: Front::TargetPool, settings, backends, operator })
+        let plans = target_pools::groups(pools, &plane, &verbs, server, builder.zones())?;
+        Ok((BalancerKind::TargetPool, plane, plans, list))
     }
 }
 
-/// Checks that there is one load balancer.
 fn check_balancer(root: &Table) -> Result<(), Problem> {
     let has = |key: &&str| root.contains_key(key);
     match ["target_pools", "forwarding_rule"].iter().find(|key| has(key) && has(&"backend_service")) {
         None => Ok(()),
         Some(key) => {
             let what = "is a second load balancer beside `backend_service`";
-            let problem = Problem::that(KeyPath::to(key), what, "keep one of the two");
-            Err(Problem { at_key: true, ..problem })
+            Err(Problem::that(KeyPath::to(key), what, "keep one of the two").of_key())
         }
     }
 }
@@ -246,9 +212,8 @@ fn before_the_end(at: SimDuration, timing: &Timing, path: &KeyPath) -> Result<Si
         return Ok(moment);
     }
     let end = timing.window_end() - SimTime::ZERO;
-    let what = format!("is {at}, but the measured window ends at {end}");
     let help = "write an earlier time, on the clock that starts with the warm-up";
-    Err(Problem::that(path.clone().key("at"), what, help))
+    refuse(path.key("at"), format!("is {at}, but the measured window ends at {end}"), help)
 }
 
 /// Checks that `length`, which may be nothing, is not longer than any run.
@@ -256,8 +221,7 @@ fn not_forever(length: SimDuration, path: KeyPath) -> Result<(), Problem> {
     if length <= Span::LONGEST {
         return Ok(());
     }
-    let what = format!("is {length}, longer than any run");
-    Err(Problem::that(path, what, format!("write at most {}", Span::LONGEST)))
+    refuse(path, format!("is {length}, longer than any run"), format!("write at most {}", Span::LONGEST))
 }
 
 /// `[region]`
@@ -273,19 +237,19 @@ struct Region {
 }
 
 impl Region {
-    /// The zones by name.
-    fn zones(&self) -> Result<IdVec<ZoneId, String>, Problem> {
-        let path = || KeyPath::to("region").key("zones");
-        if self.zones.is_empty() {
-            return Err(Problem::that(path(), "is empty", "name at least one zone"));
+    /// The names of the zones.
+    fn zones(&self) -> Result<Vec<&str>, Problem> {
+        let path = KeyPath::to("region").key("zones");
+        let names: Vec<&str> = self.zones.iter().map(Name::as_str).collect();
+        if names.is_empty() {
+            return refuse(path, "is empty", "name at least one zone");
         }
-        distinct(&self.zones, |index| path().member(index))?;
-        if let Some(index) = self.zones.iter().position(|zone| RESERVED.contains(&zone.as_str())) {
-            let what = format!("can't be {:?}", self.zones[index].as_str());
+        distinct(&names, |index| path.member(index))?;
+        if let Some(index) = names.iter().position(|name| RESERVED.contains(name)) {
             let help = "results use this word; choose another name";
-            return Err(Problem::that(path().member(index), what, help));
+            return refuse(path.member(index), format!("can't be {:?}", names[index]), help);
         }
-        Ok(self.zones.iter().map(|zone| zone.as_str().to_owned()).collect())
+        Ok(names)
     }
 }
 
@@ -297,4 +261,21 @@ fn zone_id(zones: &IdVec<ZoneId, String>, name: &str, path: &KeyPath) -> Result<
     let found = zones.pairs().find(|(_, zone)| *zone == name).map(|(id, _)| id);
     let known = || zones.iter().map(String::as_str);
     found.ok_or_else(|| Problem::unknown_name(path.clone(), name, "zones of the region", known()))
+}
+
+/// The group called `name`, as `path` says.
+fn group_id(builder: &ScenarioBuilder, name: &str, path: KeyPath) -> Result<GroupId, Problem> {
+    let found = builder.groups().pairs().find(|(_, group)| group.name == name).map(|(id, _)| id);
+    let known = builder.groups().iter().map(|group| group.name.as_str());
+    found.ok_or_else(|| Problem::unknown_name(path, name, "groups", known))
+}
+
+/// The two zones called `names`, as `path` says.
+fn zone_pair(
+    zones: &IdVec<ZoneId, String>,
+    names: &[String; 2],
+    path: &KeyPath,
+) -> Result<[ZoneId; 2], Problem> {
+    let end = |end: usize| zone_id(zones, &names[end], &path.member(end));
+    Ok([end(0)?, end(1)?])
 }

@@ -20,11 +20,7 @@ use crate::sim::scenario::{
 use crate::time::SimDuration;
 
 /// What one cell simulates, and what the file calls it.
-#[derive(Clone, Debug)]
-pub(super) struct CellWorld {
-    pub scenario: Scenario,
-    pub words: WorldWords,
-}
+pub(super) type CellWorld = (Scenario, WorldWords);
 
 /// What the file says in names that a scenario has no use for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,8 +65,7 @@ pub(super) struct Worlds {
 
 impl Worlds {
     /// Adds the world of cell number `cell`, which comes next.
-    pub(super) fn put(&mut self, cell: usize, world: CellWorld) {
-        let CellWorld { scenario, words } = world;
+    pub(super) fn put(&mut self, cell: usize, (scenario, words): CellWorld) {
         self.timing.put(cell, scenario.timing);
         self.zones.put(cell, scenario.zones);
         self.places.put(cell, scenario.places);
@@ -87,7 +82,6 @@ impl Worlds {
         self.words.put(cell, words);
     }
 
-    /// What cell number `cell` simulates.
     pub(super) fn scenario(&self, cell: usize) -> Scenario {
         let clients = of(&self.clients_of, cell).iter();
         Scenario {

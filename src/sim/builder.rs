@@ -6,6 +6,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::scenario::{BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing};
@@ -19,6 +20,7 @@ use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::random::Distribution;
 use crate::time::SimDuration;
+use crate::unfit::Unfit;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
 /// A world that is being put together; [`Scenario::builder`] begins one.
@@ -66,51 +68,34 @@ impl GroupMember {
     }
 }
 
-/// Why parts make no world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScenarioError {
-    /// Nothing can be measured.
-    #[error("a measured window and its samples take longer than 0s")]
-    NoTime,
-    /// Nobody opens a connection.
-    #[error("a world has 1 to {MAX_CLIENT_GROUPS} client groups, not {0}")]
-    ClientGroups(usize),
-    /// Clients that are backends have one address each.
-    #[error("a client group has {addresses} addresses for the {backends} backends that it is")]
-    Addresses {
-        /// Its addresses.
-        addresses: u32,
-        /// The backends.
-        backends: usize,
-    },
-}
-
 /// Round-trip times between places, with the ends of links named by `End`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoundTrips<End = ZoneId> {
-    /// Within a zone. Default: lognormal with median 70 µs, sigma 0.4.
+    /// Within a zone.
     pub same_zone_rtt: Distribution<SimDuration>,
-    /// From zone to zone. Default: lognormal with median 190 µs, sigma 0.35.
+    /// From zone to zone.
     pub cross_zone_rtt: Distribution<SimDuration>,
-    /// From another region. Default: 30 ms.
+    /// From another region.
     pub other_region_rtt: Distribution<SimDuration>,
-    /// Through a VPN tunnel or an Interconnect attachment. Default: 12 ms.
+    /// Through a VPN tunnel or an Interconnect attachment.
     pub hybrid_rtt: Distribution<SimDuration>,
-    /// From the internet. Default: 30 ms.
+    /// From the internet.
     pub internet_rtt: Distribution<SimDuration>,
-    /// Pairs of zones with round-trip times of their own. Default: none.
+    /// Pairs of zones with round-trip times of their own.
     #[serde(skip_serializing)]
     pub links: Vec<ZoneLink<End>>,
 }
 
 /// A pair of zones, both ways.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneLink<End = ZoneId> {
     /// The two zones.
+    #[schemars(example = ["us-central1-b", "us-central1-c"])]
     pub between: [End; 2],
     /// Their round-trip time.
+    #[schemars(extend("examples" = [{ "constant": "1ms" }]))]
     pub rtt: Distribution<SimDuration>,
 }
 
@@ -136,9 +121,8 @@ impl RoundTrips {
     fn between(&self, origin: TrafficOrigin, zone: ZoneId) -> &Distribution<SimDuration> {
         match origin {
             TrafficOrigin::Zone(from) => {
-                let joins = |link: &&ZoneLink| [[from, zone], [zone, from]].contains(&link.between);
                 let usual = if from == zone { &self.same_zone_rtt } else { &self.cross_zone_rtt };
-                self.links.iter().find(joins).map_or(usual, |link| &link.rtt)
+                self.links.iter().find(|link| link.joins(from, zone)).map_or(usual, |link| &link.rtt)
             }
             TrafficOrigin::Hybrid => &self.hybrid_rtt,
             TrafficOrigin::Internet => &self.internet_rtt,
@@ -146,6 +130,13 @@ impl RoundTrips {
             TrafficOrigin::PrivateServiceConnect => &self.cross_zone_rtt,
             TrafficOrigin::OtherRegion => &self.other_region_rtt,
         }
+    }
+}
+
+impl ZoneLink {
+    /// Whether it is between these two zones.
+    pub fn joins(&self, from: ZoneId, to: ZoneId) -> bool {
+        [[from, to], [to, from]].contains(&self.between)
     }
 }
 
@@ -192,6 +183,16 @@ impl ScenarioBuilder {
     /// The backends so far.
     pub fn backends(&self) -> &IdVec<BackendId, BackendSpec> {
         &self.backends
+    }
+
+    /// The groups so far.
+    pub fn groups(&self) -> &IdVec<GroupId, Group> {
+        &self.groups
+    }
+
+    /// Whether `backend` is in a group whose size follows its load.
+    pub fn is_autoscaled(&self, backend: BackendId) -> bool {
+        self.groups[self.backends[backend].group].autoscaling.is_some()
     }
 
     /// Adds a group of backends with all members that it may ever have; they are called after it: `web-1`, `web-2`, …
@@ -248,18 +249,23 @@ impl ScenarioBuilder {
     /// The world.
     ///
     /// # Errors
-    /// If nothing can be measured in it.
-    pub fn build(mut self) -> Result<Scenario, ScenarioError> {
+    /// If nothing can be measured in it: there is no time, nobody opens a connection, or clients that are backends have
+    /// not one address each.
+    pub fn build(mut self) -> Result<Scenario, Unfit> {
         if self.timing.duration.is_zero() || self.timing.sample_interval.is_zero() {
-            return Err(ScenarioError::NoTime);
+            return Err(Unfit("a measured window and its samples take longer than 0s".to_owned()));
         }
-        if !(1..=MAX_CLIENT_GROUPS).contains(&self.clients.len()) {
-            return Err(ScenarioError::ClientGroups(self.clients.len()));
+        let groups = self.clients.len();
+        if !(1..=MAX_CLIENT_GROUPS).contains(&groups) {
+            return Err(Unfit(format!("a world has 1 to {MAX_CLIENT_GROUPS} client groups, not {groups}")));
         }
         for group in &self.clients {
             let (addresses, backends) = (group.addresses.get(), group.own_backends.len());
             if backends > 0 && backends != addresses as usize {
-                return Err(ScenarioError::Addresses { addresses, backends });
+                let what = format!(
+                    "a client group has {addresses} addresses for the {backends} backends that it is"
+                );
+                return Err(Unfit(what));
             }
         }
         self.operations.sort_by_key(|operation| operation.at);

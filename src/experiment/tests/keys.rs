@@ -235,7 +235,7 @@ fn outside(row: &KeyRow, bound: &KeyBound, sign: i64) -> String {
 fn values_just_out_of_range_are_refused() {
     let mut wrong = Vec::new();
     for row in keys() {
-        let ends = [(&row.range.least, -1), (&row.range.most, 1)];
+        let ends = [(&row.least, -1), (&row.most, 1)];
         for (bound, sign) in ends.into_iter().filter_map(|(bound, sign)| Some((bound.as_ref()?, sign))) {
             let value = outside(row, bound, sign);
             let error = with(row, Some(&value)).err().map(|error| error.to_string()).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::groups::MemberCount;
 use super::not_forever;
 use crate::experiment::bounded::{Span, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
 
@@ -26,29 +26,21 @@ pub(super) struct AutoscalingKeys {
     #[serde(default)]
     cpu_utilization: CpuUtilization,
     /// How long a new member's utilization does not count.
-    #[serde(default = "minute")]
+    #[serde(default = "secs::<60>")]
     cool_down_period: SimDuration,
     /// From the order of a member to its serving.
-    #[serde(default = "minute")]
+    #[serde(default = "secs::<60>")]
     boot_time: SimDuration,
     /// From one look at the members to the next.
-    #[serde(default = "ten_seconds")]
+    #[serde(default = "Span::secs::<10>")]
     evaluation_interval: Span,
     /// How long a group must have been too large before members are removed.
-    #[serde(default = "ten_minutes")]
+    #[serde(default = "secs::<600>")]
     stabilization_period: SimDuration,
 }
 
-fn minute() -> SimDuration {
-    SimDuration::from_secs(60)
-}
-
-fn ten_seconds() -> Span {
-    Span::from_secs(10)
-}
-
-fn ten_minutes() -> SimDuration {
-    SimDuration::from_secs(600)
+fn secs<const SECS: u64>() -> SimDuration {
+    SimDuration::from_secs(SECS)
 }
 
 impl AutoscalingKeys {
@@ -59,32 +51,32 @@ impl AutoscalingKeys {
         workers: Workers,
         group: &KeyPath,
     ) -> Result<AutoscalingPolicy, Problem> {
-        let place = group.clone().key("autoscaling_policy");
+        let interval = self.evaluation_interval.get();
+        let place = group.key("autoscaling_policy");
         let (least, most) = (self.min_num_replicas.map_or(size, Whole::get), self.max_num_replicas.get());
         if size < least || size > most {
             let what = format!("is {size}, but the group is to have {least} to {most} members");
             let help = "write a size within min_num_replicas and max_num_replicas";
-            return Err(Problem::that(group.clone().key("size"), what, help));
+            return refuse(group.key("size"), what, help);
         }
         if workers == Workers::Unlimited {
             let what = "follows a utilization, which unlimited workers do not have";
-            return Err(Problem::that(place, what, "write a number of workers in [server]"));
+            return refuse(place, what, "write a number of workers in [server]");
         }
         if self.cpu_utilization.utilization_target.value() <= 0.0 {
             let path = place.key("cpu_utilization").key("utilization_target");
-            return Err(Problem::that(path, "can't be 0", "write a share above 0.0, such as 0.6"));
+            return refuse(path, "can't be 0", "write a share above 0.0, such as 0.6");
         }
         for (key, length) in [
             ("cool_down_period", self.cool_down_period),
             ("boot_time", self.boot_time),
             ("stabilization_period", self.stabilization_period),
         ] {
-            not_forever(length, place.clone().key(key))?;
+            not_forever(length, place.key(key))?;
         }
-        if self.evaluation_interval.get() < SimDuration::from_secs(1) {
-            let what =
-                format!("is {}, which looks more often than any autoscaler", self.evaluation_interval.get());
-            return Err(Problem::that(place.key("evaluation_interval"), what, "write 1s or more"));
+        if interval < SimDuration::from_secs(1) {
+            let what = format!("is {interval}, which looks more often than any autoscaler");
+            return refuse(place.key("evaluation_interval"), what, "write 1s or more");
         }
         let number = |count| NonZeroU32::new(count).expect("at least one member");
         Ok(AutoscalingPolicy {
@@ -93,7 +85,7 @@ impl AutoscalingKeys {
             cpu_utilization: self.cpu_utilization,
             cool_down_period: self.cool_down_period,
             boot_time: self.boot_time,
-            evaluation_interval: self.evaluation_interval.get(),
+            evaluation_interval: interval,
             stabilization_period: self.stabilization_period,
         })
     }

@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{GroupPlan, MemberCount, ServerKeys, Weight, members, zones_of};
+use super::groups::{GroupPlan, MemberCount, NumberedGroup, ServerKeys, Weight, members, zones_of};
 use super::health_check::HealthCheckTable;
 use super::semantics::Semantics;
 use crate::compute::{
@@ -16,7 +16,7 @@ use crate::compute::{
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::ratio::Ratio;
@@ -96,7 +96,6 @@ pub(super) struct ZonalAffinityKeys {
 }
 
 impl ZonalAffinityKeys {
-    /// The field of a backend service that it is.
     pub(super) fn fields(self) -> Option<PassThroughPolicyFields> {
         let Self { spillover, spillover_ratio } = self;
         let fields = ZonalAffinityFields { spillover, spillover_ratio, ..Default::default() };
@@ -117,7 +116,6 @@ pub(super) struct FailoverKeys {
 }
 
 impl FailoverKeys {
-    /// The field of a backend service that it is.
     pub(super) fn fields(self) -> FailoverPolicyFields {
         let Self { failover_ratio, drop_traffic_if_unhealthy, disable_connection_drain_on_failover } = self;
         FailoverPolicyFields {
@@ -144,7 +142,6 @@ pub(super) struct TrackingKeys {
 }
 
 impl TrackingKeys {
-    /// The field of a backend service that it is.
     pub(super) fn fields(self) -> ConnectionTrackingFields {
         ConnectionTrackingFields {
             tracking_mode: self.tracking_mode,
@@ -194,8 +191,8 @@ struct BackendGroup {
     zones: Option<Vec<String>>,
     /// How many members it has.
     #[schemars(extend("x-unit" = "backends"))]
-    #[serde(default = "group_size")]
-    size: MemberCount,
+    #[serde(default)]
+    size: MemberCount<4>,
     /// Whether its members are failover backends.
     #[serde(default)]
     failover: bool,
@@ -225,30 +222,19 @@ impl BackendGroup {
     }
 }
 
-fn group_size() -> MemberCount {
-    Whole::new(4)
-}
-
-/// Where it stands.
-pub(super) fn place() -> KeyPath {
-    KeyPath::to("backend_service")
-}
-
 /// Where its groups stand.
 pub(super) fn list() -> KeyPath {
-    place().key("backends")
+    KeyPath::to("backend_service").key("backends")
 }
 
-/// What the backend service is called.
 const NAME: &str = "backend-service";
 
 impl ServiceTable {
     /// The resources that are created, the forwarding rule called `rule` among them.
     pub(super) fn resources(&self, region: &str, rule: &str, check: &HealthCheckTable) -> Resources {
-        let scheme = Some(self.load_balancing_scheme);
         let rule = ForwardingRule {
             name: rule.to_owned(),
-            load_balancing_scheme: scheme,
+            load_balancing_scheme: Some(self.load_balancing_scheme),
             backend_service: Some(Reference::new(NAME)),
             allow_global_access: Some(self.allow_global_access),
             is_mirroring_collector: Some(self.is_mirroring_collector),
@@ -270,7 +256,7 @@ impl ServiceTable {
     }
 
     fn service(&self) -> BackendService {
-        let draining = self.connection_draining.draining_timeout;
+        let draining_timeout_sec = Some(self.connection_draining.draining_timeout);
         BackendService {
             name: NAME.to_owned(),
             load_balancing_scheme: Some(self.load_balancing_scheme),
@@ -283,7 +269,7 @@ impl ServiceTable {
             failover_policy: self.failover_policy.map(FailoverKeys::fields),
             connection_tracking_policy: self.connection_tracking_policy.map(TrackingKeys::fields),
             connection_draining: Some(ConnectionDrainingFields {
-                draining_timeout_sec: Some(draining),
+                draining_timeout_sec,
                 ..Default::default()
             }),
             subsetting: Some(SubsettingFields { policy: Some(self.subsetting.policy), ..Default::default() }),
@@ -307,9 +293,9 @@ impl ServiceTable {
         server: Server,
         check: ProbeType,
         zones: &IdVec<ZoneId, String>,
-    ) -> Result<Vec<GroupPlan<'_>>, Problem> {
+    ) -> Result<Vec<GroupPlan>, Problem> {
         if self.backends.is_empty() {
-            return Err(Problem::that(list(), "is empty", "write at least one group of backends"));
+            return refuse(list(), "is empty", "write at least one group of backends");
         }
         let mut plans = Vec::new();
         for (index, group) in self.backends.iter().enumerate() {
@@ -318,16 +304,19 @@ impl ServiceTable {
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
-            plans.push(GroupPlan {
-                name: group.group.as_str(),
-                place: path.clone().key("group"),
+            let numbered = NumberedGroup {
+                name: group.group.as_str().to_owned(),
+                home: Home::Group(group.group.as_str().to_owned()),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
-                size: group.size.get(),
+                highest: group.size.get(),
+            };
+            plans.push(GroupPlan {
+                group: numbered,
+                place: path.key("group"),
                 added: 0,
                 server,
                 weight: group.weight.unwrap_or(Weight::ONE),
                 autoscaling: policy.transpose()?,
-                home: Home::Group(group.group.as_str().to_owned()),
                 is_ever_served: true,
             });
         }
@@ -339,7 +328,7 @@ impl ServiceTable {
         if group.weight.is_none() {
             return Ok(());
         }
-        let weight = path.clone().key("weight");
+        let weight = path.key("weight");
         if !self.service().locality().is_weighted() {
             let policy = match self.load_balancing_scheme {
                 Scheme::Internal => "WEIGHTED_GCP_RENDEZVOUS",
@@ -347,15 +336,11 @@ impl ServiceTable {
             };
             let help =
                 format!("write backend_service.locality_lb_policy = {policy:?}, or leave the weight out");
-            return Err(Problem::that(weight, "has no effect: this locality policy ignores weights", help));
+            return refuse(weight, "has no effect: this locality policy ignores weights", help);
         }
         if !check.carries_weights() {
             let help = "write health_check.type = \"HTTP\", \"HTTPS\" or \"HTTP2\"";
-            return Err(Problem::that(
-                weight,
-                "has no effect: replies to this health check carry no weights",
-                help,
-            ));
+            return refuse(weight, "has no effect: replies to this health check carry no weights", help);
         }
         Ok(())
     }

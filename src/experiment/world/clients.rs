@@ -3,21 +3,22 @@
 use std::num::{NonZeroU16, NonZeroU32};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::groups::Backends;
-use super::zone_id;
+use super::{group_id, zone_id};
 use crate::compute::ServiceProtocol;
 use crate::experiment::bounded::{Name, Span, Whole};
 use crate::experiment::files::DataFiles;
+use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::trace::WrittenArrivals;
-use crate::ids::{BackendId, ClientId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
+use crate::ids::{BackendId, Id, IdVec, MAX_CLIENT_GROUPS, ZoneId};
 use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
-use crate::sim::scenario::{ClientGroup, Place};
+use crate::sim::builder::ScenarioBuilder;
+use crate::sim::scenario::ClientGroup;
 use crate::time::SimDuration;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 
@@ -54,7 +55,7 @@ pub(super) struct Client {
     #[serde(default)]
     fragmented: Ratio,
     /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop.
-    #[serde(default = "Client::destinations")]
+    #[serde(default)]
     destinations: Whole<1, 1000>,
     /// Distinct client IPs. Default: 200; of kind backend as many as there are members.
     addresses: Option<Whole<1, 16_777_216>>,
@@ -70,7 +71,7 @@ pub(super) struct Client {
     #[serde(default = "Client::request_timeout")]
     request_timeout: Span,
     /// How often a failed connection is tried anew.
-    #[serde(default = "Client::retries")]
+    #[serde(default)]
     retries: Whole<0, 100>,
     /// How long it waits before each of them.
     #[serde(default)]
@@ -80,25 +81,17 @@ pub(super) struct Client {
 }
 
 impl Client {
-    fn destinations() -> Whole<1, 1000> {
-        Whole::new(1)
-    }
-
     fn connect_timeout() -> Span {
-        Span::from_secs(10)
+        Span::known(ClientGroup::CONNECT_TIMEOUT)
     }
 
     fn request_timeout() -> Span {
-        Span::from_secs(30)
-    }
-
-    fn retries() -> Whole<0, 100> {
-        Whole::new(0)
+        Span::known(ClientGroup::REQUEST_TIMEOUT)
     }
 }
 
 /// What a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ClientKind {
     /// A virtual machine in the region or in another one.
@@ -115,23 +108,9 @@ enum ClientKind {
     Backend,
 }
 
-impl ClientKind {
-    /// Its name in the file, and in results where it is a place.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Vm => "vm",
-            Self::Vpn => "vpn",
-            Self::Interconnect => "interconnect",
-            Self::Internet => "internet",
-            Self::PrivateServiceConnect => "private_service_connect",
-            Self::Backend => "backend",
-        }
-    }
-}
-
 /// What clients send to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum BalancerKind {
     /// An internal load balancer that takes this protocol.
     Internal(ServiceProtocol),
     /// An external one by backend service.
@@ -140,7 +119,7 @@ pub(super) enum Front {
     TargetPool,
 }
 
-impl Front {
+impl BalancerKind {
     /// The protocols that it takes, the default of clients first (XBS-3, TPA-2).
     fn protocols(self) -> &'static [Protocol] {
         use Protocol::{Esp, Gre, Icmp, Tcp, Udp};
@@ -154,125 +133,98 @@ impl Front {
     }
 }
 
-/// The places that clients are in, zones first, and the client groups.
-pub(super) type PlacedClients = (IdVec<PlaceId, Place>, IdVec<ClientId, ClientGroup>);
-
-/// The clients that `written` describes, of a load balancer in the region called `region`.
-#[expect(clippy::too_many_arguments, reason = "to be parted")]
+/// Adds the clients that `written` describes to `builder`, whose region is called `region`.
 pub(super) fn clients(
     written: &[Client],
     region: &str,
-    zones: &IdVec<ZoneId, String>,
-    front: Front,
-    backends: &Backends,
+    front: BalancerKind,
     files: &DataFiles,
-) -> Result<PlacedClients, Problem> {
-    let list = || KeyPath::to("clients");
+    builder: &mut ScenarioBuilder,
+) -> Result<(), Problem> {
+    let list = KeyPath::to("clients");
     if written.is_empty() {
-        return Err(Problem::that(list(), "is empty", "write at least one client group"));
+        return refuse(list, "is empty", "write at least one client group");
     }
     if written.len() > MAX_CLIENT_GROUPS {
         let what = format!("has {} client groups", written.len());
-        return Err(Problem::that(list(), what, format!("write at most {MAX_CLIENT_GROUPS}")));
+        return refuse(list, what, format!("write at most {MAX_CLIENT_GROUPS}"));
     }
     let own = written.iter().enumerate();
-    let own = own.map(|(index, client)| client.own_backends(backends, &list().member(index)));
+    let own = own.map(|(index, client)| client.own_backends(builder, &list.member(index)));
     let own: Vec<Vec<BackendId>> = own.collect::<Result<_, _>>()?;
     let total: u64 =
         written.iter().zip(&own).map(|(client, own)| u64::from(client.addresses(own).get())).sum();
     if total > ADDRESSES_MAX {
-        let what = format!("has {total} addresses in all");
-        return Err(Problem::that(list(), what, format!("write at most {ADDRESSES_MAX}")));
+        let help = format!("write at most {ADDRESSES_MAX}");
+        return refuse(list, format!("has {total} addresses in all"), help);
     }
     let names: Vec<&str> = written.iter().map(|client| client.name.as_str()).collect();
-    distinct(&names, |index| list().member(index).key("name"))?;
-    let mut places: IdVec<PlaceId, Place> =
-        zones.pairs().map(|(id, name)| Place { name: name.clone(), zone: Some(id) }).collect();
-    let mut clients = IdVec::default();
+    distinct(&names, |index| list.member(index).key("name"))?;
     for ((index, client), own) in written.iter().enumerate().zip(own) {
-        let path = list().member(index);
-        let (origin, place_name) = match own.first() {
-            Some(member) => {
-                let zone = backends.1[*member].zone;
-                (TrafficOrigin::Zone(zone), zones[zone].as_str())
-            }
-            None => client.whereabouts(region, zones, front, &path)?,
+        let path = list.member(index);
+        let (origin, outside) = match own.first() {
+            Some(member) => (TrafficOrigin::Zone(builder.backends()[*member].zone), String::new()),
+            None => client.whereabouts(region, builder.zones(), front, &path)?,
         };
-        let known = places.pairs().find(|(_, place)| place.name == place_name).map(|(id, _)| id);
-        let outside = || Place { name: place_name.to_owned(), zone: None };
-        let place = known.unwrap_or_else(|| places.push(outside()));
         let protocol = client.protocol(front, &path)?;
         client.check_connections(&path)?;
-        let arrivals = client.arrivals(client.addresses(&own), files, path.key("arrivals"))?;
-        clients.push(client.group(place, origin, protocol, arrivals, own));
+        let addresses = client.addresses(&own);
+        let arrivals = client.arrivals(addresses, files, path.key("arrivals"))?;
+        let group = builder.clients(client.name.as_str(), (origin, &outside), arrivals);
+        *group = ClientGroup { protocol, addresses, own_backends: own, ..client.over(group) };
     }
-    Ok((places, clients))
+    Ok(())
 }
 
 impl Client {
-    #[expect(clippy::too_many_arguments, reason = "to be parted")]
-    fn group(
-        &self,
-        place: PlaceId,
-        origin: TrafficOrigin,
-        protocol: Protocol,
-        arrivals: ArrivalSpec,
-        own_backends: Vec<BackendId>,
-    ) -> ClientGroup {
+    /// The group that is like `base` but for the keys that stand by themselves.
+    fn over(&self, base: &ClientGroup) -> ClientGroup {
         ClientGroup {
-            name: self.name.as_str().to_owned(),
-            place,
-            origin,
-            protocol,
             fragmented: self.fragmented,
             destinations: NonZeroU16::new(self.destinations.get() as u16).unwrap_or(NonZeroU16::MIN),
-            addresses: self.addresses(&own_backends),
-            own_backends,
-            arrivals,
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
             request_timeout: self.request_timeout.get(),
             retries: self.retries.get() as u8,
             retry_backoff: self.retry_backoff,
             max_age: self.max_age.map(Span::get),
+            ..base.clone()
         }
     }
 
     /// Checks that its connections come to an end, and that nothing stands there for nothing.
     fn check_connections(&self, path: &KeyPath) -> Result<(), Problem> {
-        let key = |key| path.clone().key("connection").key(key);
+        let key = |key| path.key("connection").key(key);
         let requests = self.connection.requests.mean();
         if !(1.0..=REQUESTS_MAX).contains(&requests) {
-            let what = format!("is {requests} on average");
             let help = format!("write 1 to {REQUESTS_MAX} requests; connections of more have a max_age");
-            return Err(Problem::that(key("requests"), what, help));
+            return refuse(key("requests"), format!("is {requests} on average"), help);
         }
         let think = SimDuration::from_nanos_f64(self.connection.think_time.mean());
         if think > THINK_TIME_MAX {
             let what = format!("is {think} on average, and a run follows its connections to their end");
-            return Err(Problem::that(key("think_time"), what, format!("write at most {THINK_TIME_MAX}")));
+            return refuse(key("think_time"), what, format!("write at most {THINK_TIME_MAX}"));
         }
         if self.retries.get() == 0 && self.retry_backoff != Backoff::default() {
             let what = "says when to try again, but there are no retries";
-            return Err(Problem::that(path.clone().key("retry_backoff"), what, "add retries = 1 or more"));
+            return refuse(path.key("retry_backoff"), what, "add retries = 1 or more");
         }
         Ok(())
     }
 
     /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.
-    fn protocol(&self, front: Front, path: &KeyPath) -> Result<Protocol, Problem> {
-        let at = |key| path.clone().key(key);
+    fn protocol(&self, front: BalancerKind, path: &KeyPath) -> Result<Protocol, Problem> {
         let is_next_hop = self.destinations.get() > 1;
         match front {
-            Front::External(_) | Front::TargetPool if is_next_hop => {
+            BalancerKind::External(_) | BalancerKind::TargetPool if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";
-                return Err(Problem::that(at("destinations"), "needs a next hop", help));
+                return refuse(path.key("destinations"), "needs a next hop", help);
             }
-            Front::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
+            BalancerKind::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
                 let what = "makes the load balancer a next hop, and one of protocol L3_DEFAULT drops everything then";
                 let help =
                     "write backend_service.protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
-                return Err(Problem::that(at("destinations"), what, help));
+                return refuse(path.key("destinations"), what, help);
             }
             _ => {}
         }
@@ -282,18 +234,17 @@ impl Client {
         if !taken.contains(&protocol) {
             let names: Vec<&str> = taken.iter().map(|protocol| protocol.name()).collect();
             let what = format!("is {}, which the load balancer does not take", protocol.name());
-            return Err(Problem::that(at("protocol"), what, format!("write {}", names.join(", "))));
+            return refuse(path.key("protocol"), what, format!("write {}", names.join(", ")));
         }
         if !self.fragmented.is_zero() && protocol != Protocol::Udp {
             let what = format!("has no meaning for {}", protocol.name());
-            return Err(Problem::that(at("fragmented"), what, "leave it out, or write protocol = \"UDP\""));
+            return refuse(path.key("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
         }
         Ok(protocol)
     }
 
     /// The members that it is, if it is a group of backends: those that the group has at first, which are in one zone.
-    fn own_backends(&self, (groups, backends): &Backends, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
-        let at = |key| path.clone().key(key);
+    fn own_backends(&self, builder: &ScenarioBuilder, path: &KeyPath) -> Result<Vec<BackendId>, Problem> {
         let strays = [
             ("zone", self.zone.is_some()),
             ("region", self.region.is_some()),
@@ -304,41 +255,32 @@ impl Client {
             (ClientKind::Backend, None, _) => return Err(Problem::missing_key(path.clone(), "group")),
             (ClientKind::Backend, Some(_), Some((key, _))) => {
                 let what = "has no meaning for a client of kind backend";
-                return Err(Problem::that(at(key), what, format!("leave `{key}` out")));
+                return refuse(path.key(key), what, format!("leave `{key}` out"));
             }
             (ClientKind::Backend, Some(name), None) => name,
             (kind, Some(_), _) => {
-                let what = format!("has no meaning for a client of kind {}", kind.name());
-                return Err(Problem::that(
-                    at("group"),
-                    what,
-                    "leave `group` out, or write kind = \"backend\"",
-                ));
+                let what = format!("has no meaning for a client of kind {}", word(&kind));
+                return refuse(path.key("group"), what, "leave `group` out, or write kind = \"backend\"");
             }
             (_, None, _) => return Ok(Vec::new()),
         };
-        let known = groups.iter().map(|group| group.name.as_str());
-        let group = groups.pairs().find(|(_, group)| group.name == *name).map(|(id, _)| id);
-        let group = group.ok_or_else(|| Problem::unknown_name(at("group"), name, "groups", known))?;
-        let members = backends.pairs().filter(|(_, spec)| spec.group == group && spec.configured);
+        let group = group_id(builder, name, path.key("group"))?;
+        let members = builder.backends().pairs().filter(|(_, spec)| spec.group == group && spec.configured);
         let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
         let Some((_, zone)) = members.first() else {
             let what = format!("is {name:?}, which serves nobody");
-            return Err(Problem::that(at("group"), what, "name a group of backends that serve"));
+            return refuse(path.key("group"), what, "name a group of backends that serve");
         };
         if members.iter().any(|(_, other)| other != zone) {
-            let what = format!("is {name:?}, which is in several zones");
             let help = "name a group in one zone, and write a client group for each zone";
-            return Err(Problem::that(at("group"), what, help));
+            return refuse(path.key("group"), format!("is {name:?}, which is in several zones"), help);
         }
         Ok(members.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// How many client IPs there are.
     fn addresses(&self, own_backends: &[BackendId]) -> NonZeroU32 {
-        let written = self.addresses.map_or(200, Whole::get);
-        let count = if own_backends.is_empty() { written } else { own_backends.len() as u32 };
-        NonZeroU32::new(count).expect("at least one")
+        let written = self.addresses.and_then(|count| NonZeroU32::new(count.get()));
+        NonZeroU32::new(own_backends.len() as u32).or(written).unwrap_or(ClientGroup::ADDRESSES)
     }
 
     /// When it opens connections from that many `addresses`, with its trace, if it has one, in `files`.
@@ -349,54 +291,50 @@ impl Client {
         path: KeyPath,
     ) -> Result<ArrivalSpec, Problem> {
         if let ArrivalSpec::Closed(closed) = &self.arrivals {
-            let (population, addresses) = (closed.population.get(), addresses.get());
-            if population.div_ceil(CLIENTS_MAX) > addresses {
+            let population = closed.population.get();
+            let least = population.div_ceil(CLIENTS_MAX);
+            if least > addresses.get() {
                 let what = format!("is {population}, too many for {addresses} addresses");
-                let help = format!(
-                    "write addresses = {} or more: {CLIENTS_MAX} clients can share one",
-                    population.div_ceil(CLIENTS_MAX)
-                );
-                return Err(Problem::that(path.key("closed").key("population"), what, help));
+                let help = format!("write addresses = {least} or more: {CLIENTS_MAX} clients can share one");
+                return refuse(path.key("closed").key("population"), what, help);
             }
         }
         self.arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
     }
 
     /// How the load balancer sees its packets, and the name of its place.
-    fn whereabouts<'a>(
-        &'a self,
+    fn whereabouts(
+        &self,
         region: &str,
         zones: &IdVec<ZoneId, String>,
-        front: Front,
+        front: BalancerKind,
         path: &KeyPath,
-    ) -> Result<(TrafficOrigin, &'a str), Problem> {
-        let at = |key| path.clone().key(key);
-        let kind = self.kind.name();
+    ) -> Result<(TrafficOrigin, String), Problem> {
+        let (kind, is_internal) = (word(&self.kind), matches!(front, BalancerKind::Internal(_)));
         match (self.kind, &self.zone, &self.region) {
-            (ClientKind::Internet, _, _) if matches!(front, Front::Internal(_)) => Err(Problem::that(
-                at("kind"),
-                "can't be \"internet\": the internet does not reach an internal load balancer",
-                "write vm, vpn or interconnect",
-            )),
-            (ClientKind::PrivateServiceConnect, _, _) if !matches!(front, Front::Internal(_)) => {
-                Err(Problem::that(
-                    at("kind"),
-                    "can't be \"private_service_connect\": only internal load balancers are published so",
-                    "write vm, vpn, interconnect or internet",
-                ))
+            (ClientKind::Internet, _, _) if is_internal => {
+                let what = "can't be \"internet\": the internet does not reach an internal load balancer";
+                refuse(path.key("kind"), what, "write vm, vpn or interconnect")
+            }
+            (ClientKind::PrivateServiceConnect, _, _) if !is_internal => {
+                let what =
+                    "can't be \"private_service_connect\": only internal load balancers are published so";
+                refuse(path.key("kind"), what, "write vm, vpn, interconnect or internet")
             }
             (ClientKind::Vm, Some(zone), None) => {
-                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &at("zone"))?), zone.as_str()))
+                Ok((TrafficOrigin::Zone(zone_id(zones, zone, &path.key("zone"))?), String::new()))
             }
-            (ClientKind::Vm, None, Some(other)) => elsewhere(other.as_str(), region, zones, at("region")),
+            (ClientKind::Vm, None, Some(other)) => {
+                elsewhere(other.as_str(), region, zones, path.key("region"))
+            }
             (ClientKind::Vm, Some(_), Some(_)) => {
                 let help = "keep `zone` for a VM of the region, `region` for a VM of another one";
-                Err(Problem::that(at("region"), "stands beside `zone`", help))
+                refuse(path.key("region"), "stands beside `zone`", help)
             }
             (ClientKind::Vm, None, None) => {
                 let zone = &zones[ZoneId::from_index(0)];
                 let help = format!("add zone = {zone:?}, or region = \"…\" for a VM of another region");
-                Err(Problem::that(path.clone(), "has no `zone`", help))
+                refuse(path.clone(), "has no `zone`", help)
             }
             (ClientKind::Vpn | ClientKind::Interconnect, None, None) => Ok((TrafficOrigin::Hybrid, kind)),
             (ClientKind::Internet, None, None) => Ok((TrafficOrigin::Internet, kind)),
@@ -406,34 +344,28 @@ impl Client {
             (_, zone, _) => {
                 let key = if zone.is_some() { "zone" } else { "region" };
                 let help = format!("leave `{key}` out, or write kind = \"vm\"");
-                Err(Problem::that(at(key), format_args!("has no meaning for a client of kind {kind}"), help))
+                refuse(path.key(key), format_args!("has no meaning for a client of kind {kind}"), help)
             }
         }
     }
 }
 
-/// A VM of the region `other`.
-fn elsewhere<'a>(
-    other: &'a str,
+fn elsewhere(
+    other: &str,
     region: &str,
     zones: &IdVec<ZoneId, String>,
     path: KeyPath,
-) -> Result<(TrafficOrigin, &'a str), Problem> {
-    if other == region {
-        let zone = &zones[ZoneId::from_index(0)];
-        let what = format!("is {other:?}, the load balancer's own region");
-        return Err(Problem::that(path, what, format!("say which zone it is in instead: zone = {zone:?}")));
-    }
-    if zones.iter().any(|zone| zone == other) {
+) -> Result<(TrafficOrigin, String), Problem> {
+    let (what, help) = if other == region {
+        let help = format!("say which zone it is in instead: zone = {:?}", zones[ZoneId::from_index(0)]);
+        (format!("is {other:?}, the load balancer's own region"), help)
+    } else if zones.iter().any(|zone| zone == other) {
         let what = format!("is {other:?}, a zone of the load balancer's region");
-        return Err(Problem::that(path, what, format!("write zone = {other:?} instead")));
-    }
-    if super::RESERVED.contains(&other) {
-        return Err(Problem::that(
-            path,
-            format_args!("can't be {other:?}"),
-            "name a region, such as \"europe-west1\"",
-        ));
-    }
-    Ok((TrafficOrigin::OtherRegion, other))
+        (what, format!("write zone = {other:?} instead"))
+    } else if super::RESERVED.contains(&other) {
+        (format!("can't be {other:?}"), "name a region, such as \"europe-west1\"".to_owned())
+    } else {
+        return Ok((TrafficOrigin::OtherRegion, other.to_owned()));
+    };
+    refuse(path, what, help)
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::groups::Backends;
 use super::operations::History;
-use super::{before_the_end, not_forever, zone_id};
+use super::{before_the_end, group_id, not_forever, zone_id, zone_pair};
 use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::worlds::FaultWords;
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
@@ -130,56 +130,21 @@ struct FaultTarget {
     fraction: Option<Ratio>,
 }
 
-/// What faults can strike.
-pub(super) struct Victims<'a> {
-    pub(super) zones: &'a IdVec<ZoneId, String>,
-    pub(super) backends: &'a Backends,
-    pub(super) history: &'a History,
-    /// How long they serve beyond their removal.
-    pub(super) draining_timeout: SimDuration,
-}
-
-/// The faults that `written` describes.
-pub(super) fn faults(
-    written: &[WrittenFault],
-    timing: &Timing,
-    victims: &Victims<'_>,
-) -> Result<Vec<Fault>, Problem> {
+/// The faults that `written` describes, of backends with this `history`.
+pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<Vec<Fault>, Problem> {
     let faults = written.iter().enumerate().map(|(index, fault)| {
         let path = KeyPath::to("faults").member(index);
         fault.has_its_keys(&path)?;
-        let schedule = fault.schedule(timing, &path)?;
-        let effect = fault.effect(schedule.start(), victims, &path)?;
+        let schedule = fault.schedule(&history.world.timing, &path)?;
+        let effect = fault.effect(schedule.start(), history, &path)?;
         Ok(Fault { effect, schedule })
     });
     faults.collect()
 }
 
-impl Kind {
-    /// As it is written.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Silent => "silent",
-            Self::Refuse => "refuse",
-            Self::Slow => "slow",
-            Self::ProbeBlock => "probe_block",
-            Self::UnhealthyOnly => "unhealthy_only",
-            Self::ServingOnly => "serving_only",
-            Self::LinkDelay => "link_delay",
-            Self::LinkLoss => "link_loss",
-            Self::RollingRestart => "rolling_restart",
-        }
-    }
-
-    fn is_of_links(self) -> bool {
-        matches!(self, Self::LinkDelay | Self::LinkLoss)
-    }
-}
-
 impl WrittenFault {
-    /// What it is called.
     pub(super) fn words(&self) -> FaultWords {
-        FaultWords { kind: self.kind.name().to_owned(), target: self.target.words() }
+        FaultWords { kind: word(&self.kind), target: self.target.words() }
     }
 
     /// Checks that no key is there that means nothing to its kind.
@@ -195,23 +160,23 @@ impl WrittenFault {
         ];
         let stray = owned.into_iter().find(|(_, is_there, owner)| *is_there && *owner != self.kind);
         if let Some((key, _, owner)) = stray {
-            let what = format!("means nothing to kind = {:?}", self.kind.name());
-            let help = format!("leave it out, or write kind = {:?}", owner.name());
-            return Err(Problem::that(path.clone().key(key), what, help));
+            let help = format!("leave it out, or write kind = {:?}", word(&owner));
+            return refuse(path.key(key), format!("means nothing to kind = {:?}", word(&self.kind)), help);
         }
-        let rolling = self.kind == Kind::RollingRestart;
+        let (random, rolling) = (self.random.is_some(), self.kind == Kind::RollingRestart);
+        let (lasts, flaps) = (self.duration.is_some(), self.flapping.is_some());
         let alone = [
-            ("at", self.at.is_some() && self.random.is_some(), "`random`"),
-            ("duration", self.duration.is_some() && self.random.is_some(), "`random`"),
-            ("flapping", self.flapping.is_some() && self.random.is_some(), "`random`"),
-            ("duration", self.duration.is_some() && rolling, "kind = \"rolling_restart\""),
-            ("flapping", self.flapping.is_some() && rolling, "kind = \"rolling_restart\""),
-            ("random", self.random.is_some() && rolling, "kind = \"rolling_restart\""),
+            ("at", random && self.at.is_some(), "`random`"),
+            ("duration", random && lasts, "`random`"),
+            ("flapping", random && flaps, "`random`"),
+            ("duration", rolling && lasts, "kind = \"rolling_restart\""),
+            ("flapping", rolling && flaps, "kind = \"rolling_restart\""),
+            ("random", rolling && random, "kind = \"rolling_restart\""),
         ];
         match alone.into_iter().find(|(_, is_there, _)| *is_there) {
             Some((key, _, other)) => {
                 let what = format!("stands beside {other}, which says when the fault strikes");
-                Err(Problem::that(path.clone().key(key), what, "keep one of the two"))
+                refuse(path.key(key), what, "keep one of the two")
             }
             None => Ok(()),
         }
@@ -220,7 +185,7 @@ impl WrittenFault {
     fn schedule(&self, timing: &Timing, path: &KeyPath) -> Result<FaultSchedule, Problem> {
         if let Some(Random { time_between, duration }) = &self.random {
             let cycle = SimDuration::from_nanos_f64(time_between.mean() + duration.mean());
-            rarely(cycle, timing, || path.clone().key("random"))?;
+            rarely(cycle, timing, || path.key("random"))?;
             let (time_between, duration) = (time_between.clone(), duration.clone());
             return Ok(FaultSchedule::Random { time_between, duration });
         }
@@ -228,83 +193,67 @@ impl WrittenFault {
         let at = before_the_end(at, timing, path)?;
         let duration = self.duration.map(Span::get);
         if self.kind == Kind::RollingRestart {
-            let batch = self.batch.unwrap_or(Whole::new(1)).get();
+            let batch = self.batch.map_or(1, Whole::get);
             for (key, length) in [("pause", self.pause), ("grace", self.grace)] {
-                not_forever(length.unwrap_or_default(), path.clone().key(key))?;
+                not_forever(length.unwrap_or_default(), path.key(key))?;
             }
             return Ok(FaultSchedule::Rolling {
                 at,
                 batch: batch.try_into().expect("at least one"),
                 pause: self.pause.unwrap_or_default(),
                 grace: self.grace.unwrap_or_default(),
-                restart: self.restart.unwrap_or(Span::from_secs(30)).get(),
+                restart: self.restart.unwrap_or(Span::secs::<30>()).get(),
             });
         }
         let Some(Flapping { period, active }) = &self.flapping else {
             return Ok(FaultSchedule::Once { at, duration });
         };
-        let path = path.clone().key("flapping");
+        let path = path.key("flapping");
         let (period, active) = (period.get(), active.get());
         if active >= period {
             let what = format!("is {active}, but the period is {period}");
-            return Err(Problem::that(path.key("active"), what, "write less than the period"));
+            return refuse(path.key("active"), what, "write less than the period");
         }
         rarely(period, timing, || path.key("period"))?;
         Ok(FaultSchedule::Flapping { at, duration, period, active })
     }
 
-    fn effect(&self, start: SimTime, victims: &Victims<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
-        let target = path.clone().key("target");
-        if self.kind.is_of_links() {
-            return Ok(FaultEffect::Link {
-                between: self.target.link(self.kind, victims, target)?,
-                kind: self.link_fault(path)?,
-            });
+    fn effect(&self, start: SimTime, history: &History<'_>, path: &KeyPath) -> Result<FaultEffect, Problem> {
+        let target = path.key("target");
+        let missing = |key| Problem::missing_key(path.clone(), key);
+        if matches!(self.kind, Kind::LinkDelay | Kind::LinkLoss) {
+            let between = self.target.link(self.kind, history, target)?;
+            let kind = match self.kind {
+                Kind::LinkDelay => {
+                    LinkFault::Delay(self.added_rtt.ok_or_else(|| missing("added_rtt"))?.get())
+                }
+                _ => LinkFault::Loss(self.probability.ok_or_else(|| missing("probability"))?),
+            };
+            return Ok(FaultEffect::Link { between, kind });
         }
         if self.target.link.is_some() {
-            let what = format!("is the network, which can't be {}", self.kind.name());
+            let what = format!("is the network, which can't be {}", word(&self.kind));
             let help =
                 "write kind = \"link_delay\" or \"link_loss\", or name backends by zone, group or backends";
-            return Err(Problem::that(target.key("link"), what, help));
+            return refuse(target.key("link"), what, help);
         }
-        let mode = match self.kind {
-            Kind::Refuse => FailureMode::Refuse,
-            Kind::ProbeBlock | Kind::UnhealthyOnly => FailureMode::UnhealthyOnly,
-            Kind::ServingOnly => FailureMode::ServingOnly,
-            _ => FailureMode::Silent,
-        };
         let kind = match self.kind {
-            Kind::Slow => {
-                BackendFault::Slow(self.factor.ok_or_else(|| Problem::missing_key(path.clone(), "factor"))?)
-            }
-            _ => BackendFault::Fails(mode),
+            Kind::Slow => BackendFault::Slow(self.factor.ok_or_else(|| missing("factor"))?),
+            Kind::Refuse => BackendFault::Fails(FailureMode::Refuse),
+            Kind::ProbeBlock | Kind::UnhealthyOnly => BackendFault::Fails(FailureMode::UnhealthyOnly),
+            Kind::ServingOnly => BackendFault::Fails(FailureMode::ServingOnly),
+            _ => BackendFault::Fails(FailureMode::Silent),
         };
-        let targets = self.target.members(start, victims, target.clone())?;
-        let (groups, backends) = victims.backends;
-        if self.kind == Kind::RollingRestart
-            && targets.iter().any(|id| groups[backends[*id].group].autoscaling.is_some())
-        {
+        let targets = self.target.members(start, history, target.clone())?;
+        let is_autoscaled = |id: &BackendId| history.world.is_autoscaled(*id);
+        if self.kind == Kind::RollingRestart && targets.iter().any(is_autoscaled) {
             let what =
                 "names members of a group that has an autoscaling_policy, whose batches are not known ahead";
             let help = "name a group without one, or write kind = \"refuse\" with a fraction";
-            return Err(Problem::that(target, what, help));
+            return refuse(target, what, help);
         }
-        Ok(FaultEffect::Backends {
-            targets,
-            fraction: self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio")),
-            kind,
-        })
-    }
-
-    fn link_fault(&self, path: &KeyPath) -> Result<LinkFault, Problem> {
-        let missing = |key| Problem::missing_key(path.clone(), key);
-        match self.kind {
-            Kind::LinkDelay => {
-                let delay = self.added_rtt.ok_or_else(|| missing("added_rtt"))?.get();
-                Ok(LinkFault::Delay(delay))
-            }
-            _ => Ok(LinkFault::Loss(self.probability.ok_or_else(|| missing("probability"))?)),
-        }
+        let fraction = self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio"));
+        Ok(FaultEffect::Backends { targets, fraction, kind })
     }
 }
 
@@ -315,24 +264,16 @@ fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -
         return Ok(());
     }
     let what = format!("strikes every {cycle}, more than {MOST_STRIKES} times in a run");
-    Err(Problem::that(path(), what, "write longer times, or a shorter run"))
+    refuse(path(), what, "write longer times, or a shorter run")
 }
 
-impl Victims<'_> {
-    /// The backends running at time `at` that are such as `is_wanted` says.
-    fn such(&self, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
-        let running = self.history.running(at, self.draining_timeout);
-        let (groups, backends) = self.backends;
-        // An autoscaled group has members that come and go by themselves.
-        let is_there = |id: &BackendId, spec: &BackendSpec| {
-            running.contains(id) || groups[spec.group].autoscaling.is_some()
-        };
-        backends
-            .pairs()
-            .filter(|(id, spec)| is_wanted(spec) && is_there(id, spec))
-            .map(|(id, _)| id)
-            .collect()
-    }
+/// The backends running at time `at` that are such as `is_wanted` says.
+fn such(history: &History<'_>, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
+    let running = history.running(at);
+    // An autoscaled group has members that come and go by themselves.
+    let is_there = |id| running.contains(&id) || history.world.is_autoscaled(id);
+    let found = history.world.backends().pairs().filter(|(id, spec)| is_wanted(spec) && is_there(*id));
+    found.map(|(id, _)| id).collect()
 }
 
 impl FaultTarget {
@@ -348,7 +289,7 @@ impl FaultTarget {
     }
 
     /// The two zones between which a fault of `kind` is.
-    fn link(&self, kind: Kind, victims: &Victims<'_>, path: KeyPath) -> Result<[ZoneId; 2], Problem> {
+    fn link(&self, kind: Kind, history: &History<'_>, path: KeyPath) -> Result<[ZoneId; 2], Problem> {
         let others = [
             ("zone", self.zone.is_some()),
             ("group", self.group.is_some()),
@@ -356,53 +297,39 @@ impl FaultTarget {
             ("fraction", self.fraction.is_some()),
         ];
         if let Some((key, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
-            let what = format!("means nothing to kind = {:?}", kind.name());
-            return Err(Problem::that(path.key(key), what, "name two zones by link = [\"…\", \"…\"]"));
+            let what = format!("means nothing to kind = {:?}", word(&kind));
+            return refuse(path.key(key), what, "name two zones by link = [\"…\", \"…\"]");
         }
         let Some(names) = &self.link else {
-            return Err(Problem::that(path, "names no network", "add link = [\"…\", \"…\"], two zones"));
+            return refuse(path, "names no network", "add link = [\"…\", \"…\"], two zones");
         };
-        let path = path.key("link");
-        let end = |end: usize| zone_id(victims.zones, &names[end], &path.clone().member(end));
-        Ok([end(0)?, end(1)?])
+        zone_pair(history.world.zones(), names, &path.key("link"))
     }
 
     /// The backends that it means at time `at`; at least one.
-    fn members(&self, at: SimTime, victims: &Victims<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
-        let (groups, backends) = victims.backends;
-        match (&self.zone, &self.group, &self.backends) {
+    fn members(&self, at: SimTime, history: &History<'_>, path: KeyPath) -> Result<Vec<BackendId>, Problem> {
+        let (members, key, what, help) = match (&self.zone, &self.group, &self.backends) {
             (Some(zone), None, None) => {
-                let id = zone_id(victims.zones, zone, &path.clone().key("zone"))?;
-                let members = victims.such(at, |spec| spec.zone == id);
-                if members.is_empty() {
-                    let what = format!("is {zone:?}, where no backend is at that time");
-                    return Err(Problem::that(path.key("zone"), what, "name a zone that has backends"));
-                }
-                Ok(members)
+                let id = zone_id(history.world.zones(), zone, &path.key("zone"))?;
+                let what = format!("is {zone:?}, where no backend is at that time");
+                (such(history, at, |spec| spec.zone == id), "zone", what, "name a zone that has backends")
             }
             (None, Some(name), None) => {
-                let path = path.key("group");
-                let id = groups.pairs().find(|(_, group)| group.name == *name).map(|(id, _)| id);
-                let known = groups.iter().map(|group| group.name.as_str());
-                let id = id.ok_or_else(|| Problem::unknown_name(path.clone(), name, "groups", known))?;
-                let members = victims.such(at, |spec| spec.group == id);
-                if members.is_empty() {
-                    let what = format!("is {name:?}, which has no members at that time");
-                    return Err(Problem::that(path, what, "name a group that has members"));
-                }
-                Ok(members)
+                let id = group_id(history.world, name, path.key("group"))?;
+                let what = format!("is {name:?}, which has no members at that time");
+                (such(history, at, |spec| spec.group == id), "group", what, "name a group that has members")
             }
-            (None, None, Some(names)) => named(backends, names, path.key("backends")),
+            (None, None, Some(names)) => return named(history.world.backends(), names, path.key("backends")),
             (None, None, None) => {
                 let help = "add zone = \"…\", group = \"…\" or backends = [\"…\"]";
-                Err(Problem::that(path, "names no backends", help))
+                return refuse(path, "names no backends", help);
             }
-            _ => Err(Problem::that(
-                path,
-                "names backends in several ways",
-                "keep one of zone, group and backends",
-            )),
-        }
+            _ => {
+                let help = "keep one of zone, group and backends";
+                return refuse(path, "names backends in several ways", help);
+            }
+        };
+        if members.is_empty() { refuse(path.key(key), what, help) } else { Ok(members) }
     }
 }
 
@@ -412,14 +339,14 @@ fn named(
     path: KeyPath,
 ) -> Result<Vec<BackendId>, Problem> {
     if names.is_empty() {
-        return Err(Problem::that(path, "is empty", "name at least one backend"));
+        return refuse(path, "is empty", "name at least one backend");
     }
-    distinct(names, |index| path.clone().member(index))?;
+    distinct(names, |index| path.member(index))?;
     let ids: BTreeMap<&str, BackendId> = backends.pairs().map(|(id, spec)| (&spec.name[..], id)).collect();
     let found = names.iter().enumerate().map(|(index, name)| {
         let known = backends.iter().map(|spec| spec.name.as_str());
         let id = ids.get(name.as_str()).copied();
-        id.ok_or_else(|| Problem::unknown_name(path.clone().member(index), name, "backends", known))
+        id.ok_or_else(|| Problem::unknown_name(path.member(index), name, "backends", known))
     });
     found.collect()
 }

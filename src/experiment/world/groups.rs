@@ -1,25 +1,22 @@
 //! Groups of backends, in `[[backend_service.backends]]` and `[[target_pools.instances]]`, and `[server]`: who serves,
 //! where and how.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 
 use super::zone_id;
 use crate::compute::{ControlPlane, Home, PlannedInstance, Reference};
-use crate::experiment::bounded::{ResourceName, Whole};
+use crate::experiment::bounded::{ResourceName, Whole, scalar};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
-use crate::ids::{BackendId, GroupId, Id, IdVec, ZoneId};
+use crate::experiment::problem::{Problem, distinct, refuse};
+use crate::ids::{Id, IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::backend::Role;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
-use crate::sim::scenario::{
-    AutoscalingPolicy, BackendSpec, Discipline, Failures, Group, Server, SlowStart, Workers,
-};
+use crate::sim::builder::{GroupMember, ScenarioBuilder};
+use crate::sim::scenario::{AutoscalingPolicy, Discipline, Failures, Group, Server, SlowStart, Workers};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
@@ -52,7 +49,7 @@ impl ServerKeys {
     pub(super) fn of_group(&self, base: &Server, group: &KeyPath) -> Result<Server, Problem> {
         let server = self.clone().over(base.clone());
         let place = |is_own: bool, key| {
-            let table = if is_own { group.clone().key("server") } else { KeyPath::to("server") };
+            let table = if is_own { group.key("server") } else { KeyPath::to("server") };
             table.key(key)
         };
         if let Some(failures) = &server.failures {
@@ -60,13 +57,13 @@ impl ServerKeys {
             if cycle < SHORTEST_CYCLE.as_nanos() as f64 {
                 let what = format!("come and go every {} on average", SimDuration::from_nanos_f64(cycle));
                 let help = format!("write times that are together {SHORTEST_CYCLE} or more");
-                return Err(Problem::that(place(self.failures.is_some(), "failures"), what, help));
+                return refuse(place(self.failures.is_some(), "failures"), what, help);
             }
         }
         if server.discipline == Discipline::ProcessorSharing && server.workers == Workers::Unlimited {
             let what = "shares workers that are unlimited";
             let help = "write a number of workers, or leave discipline out";
-            return Err(Problem::that(place(self.discipline.is_some(), "discipline"), what, help));
+            return refuse(place(self.discipline.is_some(), "discipline"), what, help);
         }
         Ok(server)
     }
@@ -92,38 +89,23 @@ impl Weight {
 
 impl<'de> Deserialize<'de> for Weight {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl Visitor<'_> for Written {
-            type Value = Weight;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a weight of 0.0 or more, \"missing\" or \"invalid\"")
-            }
-            fn visit_f64<E: Error>(self, weight: f64) -> Result<Weight, E> {
-                if weight >= 0.0 && weight.is_finite() {
-                    return Ok(Weight(WeightState::Valid(weight)));
-                }
-                Err(E::invalid_value(Unexpected::Float(weight), &self))
-            }
-            fn visit_i64<E: Error>(self, weight: i64) -> Result<Weight, E> {
-                match u32::try_from(weight) {
-                    Ok(weight) => self.visit_f64(f64::from(weight)),
-                    Err(_) => Err(E::invalid_value(Unexpected::Signed(weight), &self)),
-                }
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Weight, E> {
-                match text {
-                    "missing" => Ok(Weight(WeightState::Missing)),
-                    "invalid" => Ok(Weight(WeightState::Invalid)),
-                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Written)
+        let expected = "a weight of 0.0 or more, \"missing\" or \"invalid\"";
+        let written = scalar(deserializer, expected)?;
+        let number = match written {
+            Unexpected::Str("missing") => return Ok(Self(WeightState::Missing)),
+            Unexpected::Str("invalid") => return Ok(Self(WeightState::Invalid)),
+            Unexpected::Float(weight) => Some(weight),
+            Unexpected::Signed(weight) => u32::try_from(weight).ok().map(f64::from),
+            _ => None,
+        };
+        let weight = number.filter(|weight| *weight >= 0.0 && weight.is_finite());
+        let weight = weight.ok_or_else(|| D::Error::invalid_value(written, &expected))?;
+        Ok(Self(WeightState::Valid(weight)))
     }
 }
 
 /// A number of instances.
-pub(super) type MemberCount = Whole<1, { MAX_BACKENDS as u32 }>;
+pub(super) type MemberCount<const DEFAULT: u32 = 1> = Whole<1, { MAX_BACKENDS as u32 }, DEFAULT>;
 
 /// The names of the first `size` members of the group `name`.
 pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {
@@ -143,7 +125,6 @@ pub(super) struct NumberedGroup {
 }
 
 impl NumberedGroup {
-    /// The name of member `number`.
     pub(super) fn member(&self, number: u32) -> String {
         format!("{}-{number}", self.name)
     }
@@ -154,7 +135,6 @@ impl NumberedGroup {
         number.parse().ok().filter(|_| group == self.name)
     }
 
-    /// The zone of member `number`.
     pub(super) fn zone(&self, number: u32) -> ZoneId {
         self.zones[(number as usize - 1) % self.zones.len()]
     }
@@ -162,94 +142,74 @@ impl NumberedGroup {
 
 /// A group with what its load balancer makes of it.
 #[derive(Debug)]
-pub(super) struct GroupPlan<'a> {
-    pub(super) name: &'a str,
+pub(super) struct GroupPlan {
+    /// With the members that it has at first.
+    pub(super) group: NumberedGroup,
     /// Where its name stands.
     pub(super) place: KeyPath,
-    /// The zones that members are dealt out to in turn; at least one.
-    pub(super) zones: Vec<ZoneId>,
-    /// How many members it has at first, and how many are added later.
-    pub(super) size: u32,
+    /// How many members are added later.
     pub(super) added: u32,
     pub(super) server: Server,
     pub(super) weight: Weight,
     pub(super) autoscaling: Option<AutoscalingPolicy>,
-    /// Where its members are found.
-    pub(super) home: Home,
     /// Whether it ever gets traffic.
     pub(super) is_ever_served: bool,
 }
 
-/// The groups, and their members one group after the other.
-pub(super) type Backends = (IdVec<GroupId, Group>, IdVec<BackendId, BackendSpec>);
-
-/// The backends that `plans` describe, which stand in the list at `list`, and the groups as an operator knows them. The
-/// machines of `plane` are those backends.
+/// Puts the backends that `plans` describe, which stand in the list at `list`, into `builder`; they are the machines of
+/// `plane`. Returns the groups as an operator knows them.
 pub(super) fn establish(
-    plans: &[GroupPlan<'_>],
+    plans: Vec<GroupPlan>,
     plane: &mut ControlPlane,
-    list: &KeyPath,
-) -> Result<(Backends, Vec<NumberedGroup>), Problem> {
-    let names: Vec<&str> = plans.iter().map(|plan| plan.name).collect();
+    list: KeyPath,
+    builder: &mut ScenarioBuilder,
+) -> Result<Vec<NumberedGroup>, Problem> {
+    let names: Vec<&str> = plans.iter().map(|plan| plan.group.name.as_str()).collect();
     distinct(&names, |index| plans[index].place.clone())?;
     let total: u64 = plans.iter().map(GroupPlan::ever).sum();
     if total > MAX_BACKENDS as u64 {
         let what = format!("has {total} members, those included that are added later");
-        return Err(Problem::that(list.clone(), what, format!("write at most {MAX_BACKENDS}")));
+        return refuse(list, what, format!("write at most {MAX_BACKENDS}"));
     }
-    let mut backends = Backends::default();
-    for plan in plans {
-        let last = format!("{}-{}", plan.name, plan.ever());
+    for plan in &plans {
+        let last = format!("{}-{}", plan.group.name, plan.ever());
         if last.len() > ResourceName::LONGEST {
             let what = format!("has members with names as long as {last:?}");
             let help =
                 format!("shorten it: instances have names of at most {} characters", ResourceName::LONGEST);
-            return Err(Problem::that(plan.place.clone(), what, help));
+            return refuse(plan.place.clone(), what, help);
         }
         if plan.is_ever_served {
-            plan.enrol(&mut backends, plane);
+            plan.enrol(builder, plane);
         }
     }
-    Ok((backends, plans.iter().map(GroupPlan::numbered).collect()))
+    Ok(plans.into_iter().map(|plan| plan.group).collect())
 }
 
-impl GroupPlan<'_> {
+impl GroupPlan {
     /// How many members it may ever have had.
     fn ever(&self) -> u64 {
-        let most = self.autoscaling.map_or(self.size, |policy| policy.max_num_replicas.get());
+        let most = self.autoscaling.map_or(self.group.highest, |policy| policy.max_num_replicas.get());
         u64::from(most) + u64::from(self.added)
     }
-    fn numbered(&self) -> NumberedGroup {
-        NumberedGroup {
-            name: self.name.to_owned(),
-            home: self.home.clone(),
-            zones: self.zones.clone(),
-            highest: self.size,
-        }
-    }
 
-    /// Adds the group with all members that it may ever have to `backends`, as the load balancer of `plane` sees them.
-    fn enrol(&self, (groups, backends): &mut Backends, plane: &mut ControlPlane) {
-        let group = groups.push(Group {
-            name: self.name.to_owned(),
-            server: self.server.clone(),
-            weight: self.weight.get(),
-            autoscaling: self.autoscaling,
-        });
-        let standing = plane.resources.standing(&plane.rule, &self.home);
+    /// Adds the group with all members that it may ever have, as the load balancer of `plane` sees them.
+    fn enrol(&self, builder: &mut ScenarioBuilder, plane: &mut ControlPlane) {
+        let NumberedGroup { name, home, zones, highest } = &self.group;
+        let standing = plane.resources.standing(&plane.rule, home);
         let role = standing.and_then(|standing| standing.role);
         let checked = standing.is_some_and(|standing| standing.checked);
-        for (number, zone) in (1..=self.ever()).zip(self.zones.iter().cycle()) {
-            let name = format!("{}-{number}", self.name);
-            plane.machines.push(PlannedInstance { name: name.clone(), home: self.home.clone() });
-            backends.push(BackendSpec {
-                name,
-                group,
-                zone: *zone,
-                role: role.unwrap_or(Role::Failover),
-                configured: role.is_some() && number <= u64::from(self.size),
-                checked,
-            });
+        let ever = (1..=self.ever()).zip(zones.iter().cycle());
+        let members = ever.map(|(number, zone)| GroupMember {
+            zone: *zone,
+            role: role.unwrap_or(Role::Failover),
+            configured: role.is_some() && number <= u64::from(*highest),
+            checked,
+        });
+        let (name, server, weight) = (name.clone(), self.server.clone(), self.weight.get());
+        builder.group(Group { name, server, weight, autoscaling: self.autoscaling }, members);
+        for spec in builder.backends().iter().skip(plane.machines.len()) {
+            plane.machines.push(PlannedInstance { name: spec.name.clone(), home: home.clone() });
         }
     }
 }
@@ -262,28 +222,22 @@ pub(super) fn zones_of(
     path: &KeyPath,
 ) -> Result<Vec<ZoneId>, Problem> {
     match (zone, several) {
-        (Some(zone), None) => Ok(vec![zone_id(zones, zone, &path.clone().key("zone"))?]),
+        (Some(zone), None) => Ok(vec![zone_id(zones, zone, &path.key("zone"))?]),
         (None, Some(names)) if !names.is_empty() => {
-            let path = path.clone().key("zones");
-            distinct(names, |index| path.clone().member(index))?;
+            let path = path.key("zones");
+            distinct(names, |index| path.member(index))?;
             let ids = names.iter().enumerate();
-            ids.map(|(index, name)| zone_id(zones, name, &path.clone().member(index))).collect()
+            ids.map(|(index, name)| zone_id(zones, name, &path.member(index))).collect()
         }
-        (None, Some(_)) => {
-            Err(Problem::that(path.clone().key("zones"), "is empty", "name at least one zone"))
+        (None, Some(_)) => refuse(path.key("zones"), "is empty", "name at least one zone"),
+        (Some(_), Some(_)) => {
+            let help = "keep `zone` for a group in one zone, `zones` for one that is spread";
+            refuse(path.key("zones"), "stands beside `zone`", help)
         }
-        (Some(_), Some(_)) => Err(Problem::that(
-            path.clone().key("zones"),
-            "stands beside `zone`",
-            "keep `zone` for a group in one zone, `zones` for one that is spread",
-        )),
-        (None, None) => Err(Problem::that(
-            path.clone(),
-            "has no `zone`",
-            format!(
-                "add zone = {:?}, or zones = [...] for a group that is spread",
-                zones[ZoneId::from_index(0)]
-            ),
-        )),
+        (None, None) => {
+            let zone = &zones[ZoneId::from_index(0)];
+            let help = format!("add zone = {zone:?}, or zones = [...] for a group that is spread");
+            refuse(path.clone(), "has no `zone`", help)
+        }
     }
 }

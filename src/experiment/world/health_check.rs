@@ -56,10 +56,11 @@ impl Default for ProberKeys {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum InitialState {
     Healthy,
+    #[default]
     Unhealthy,
 }
 
@@ -72,7 +73,7 @@ impl Default for HealthCheckTable {
             healthy_threshold: 2,
             unhealthy_threshold: 2,
             probers: ProberKeys::default(),
-            initial_state: InitialState::Unhealthy,
+            initial_state: InitialState::default(),
             propagation_delay: SimDuration::ZERO,
             through_queue: false,
         }
@@ -80,20 +81,16 @@ impl Default for HealthCheckTable {
 }
 
 impl HealthCheckTable {
-    /// What health checks are called.
     pub(super) const NAME: &str = "default";
 
-    /// How backends are checked.
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
         let ProberKeys { count, verdict, phase } = self.probers;
         if verdict == ProberVerdict::Single && count.get() != 1 {
-            let message = format!(
-                "{} probers can't give a single verdict; write count = 1, or verdict = \"majority\" or \"any\"",
-                count.get()
-            );
-            return Err(Problem::because(path.key("probers").key("count"), &message));
+            let what = format!("{} probers can't give a single verdict", count.get());
+            let help = "write count = 1, or verdict = \"majority\" or \"any\"".to_owned();
+            return Err(Problem::new(path.key("probers").key("count"), format!(": {what}"), Some(help)));
         }
         Ok(HealthChecking {
             initially_healthy: self.initial_state == InitialState::Healthy,

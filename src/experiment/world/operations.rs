@@ -10,11 +10,12 @@ use super::groups::GroupPlan;
 use super::operator::{Operator, Verb};
 use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::experiment::reader::{read, read_tagged};
 use crate::ids::BackendId;
 use crate::lb::change::Change;
-use crate::sim::scenario::{Operation, Timing};
+use crate::sim::builder::ScenarioBuilder;
+use crate::sim::scenario::Operation;
 use crate::time::{SimDuration, SimTime};
 
 /// A member of `[[operations]]`, where the other keys depend on `do`.
@@ -55,7 +56,7 @@ pub(super) fn operations(root: Node<'_>) -> Result<Vec<WrittenOperation<'_>>, Pr
     let heads: Vec<Head> = read(written, &list)?;
     let members = written.members().unwrap_or_default().into_iter().zip(heads).enumerate();
     let operations = members.map(|(index, (node, Head { at }))| {
-        let path = list.clone().member(index);
+        let path = list.member(index);
         let verb = read_tagged(node, "do", COMMON, &path).map_err(Problem::with_reason)?;
         Ok(WrittenOperation { at, verb, node, path })
     });
@@ -85,33 +86,35 @@ impl WrittenOperation<'_> {
 }
 
 /// Counts the instances that operations add to the groups of `plans`.
-pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan<'_>]) {
+pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan]) {
     for operation in operations {
         if let Verb::AddInstances { group, count } = &operation.verb {
-            let plan = plans.iter_mut().find(|plan| plan.name == group);
+            let plan = plans.iter_mut().find(|plan| plan.group.name == *group);
             plan.into_iter().for_each(|plan| plan.added = plan.added.saturating_add(count.get()));
         }
     }
 }
 
 /// What operations do.
-pub(super) struct History {
+pub(super) struct History<'a> {
+    /// To which world.
+    pub(super) world: &'a ScenarioBuilder,
     /// To the load balancer, in the order of time; at equal times in the order of the file.
     pub(super) operations: Vec<Operation>,
     /// The backends that exist from the beginning, and from each operation on.
     existing: Vec<(SimTime, BTreeSet<BackendId>)>,
 }
 
-impl History {
-    /// What `operations` of `operator` do. Who is in a group that is autoscaled, and in which role,
+impl<'a> History<'a> {
+    /// What `operations` of `operator` do to `world`. Who is in a group that is autoscaled, and in which role,
     /// is not for an operator to say.
     pub(super) fn of(
         operations: &[WrittenOperation<'_>],
         mut operator: Operator,
-        timing: &Timing,
-        is_autoscaled: impl Fn(BackendId) -> bool,
+        world: &'a ScenarioBuilder,
     ) -> Result<Self, Problem> {
-        let times = operations.iter().map(|operation| before_the_end(operation.at, timing, &operation.path));
+        let times =
+            operations.iter().map(|operation| before_the_end(operation.at, &world.timing, &operation.path));
         times.collect::<Result<Vec<_>, _>>()?;
         let mut existing = vec![(SimTime::ZERO, operator.plane.backends())];
         let done = in_time(operations).into_iter().map(|operation| {
@@ -119,21 +122,21 @@ impl History {
             let has = |key: &str| node.get(key).is_some();
             let changes =
                 operator.apply(verb).map_err(|error| Problem::of_operation(error, path, *at, has))?;
-            if changes.iter().filter_map(Change::member).any(&is_autoscaled) {
+            if changes.iter().filter_map(Change::member).any(|backend| world.is_autoscaled(backend)) {
                 let what = "changes the members of a group that has an autoscaling_policy";
-                let help = "leave the operation out, or the policy";
-                return Err(Problem::that(path.clone(), what, help));
+                return refuse(path.clone(), what, "leave the operation out, or the policy");
             }
             let at = SimTime::ZERO + *at;
             existing.push((at, operator.plane.backends()));
             Ok(Operation { at, changes })
         });
-        Ok(Self { operations: done.collect::<Result<_, _>>()?, existing })
+        Ok(Self { world, operations: done.collect::<Result<_, _>>()?, existing })
     }
 
     /// The backends that serve at time `at`, before what happens then: those that exist, and those that were removed and
-    /// drain for `draining_timeout`.
-    pub(super) fn running(&self, at: SimTime, draining_timeout: SimDuration) -> BTreeSet<BackendId> {
+    /// still drain.
+    pub(super) fn running(&self, at: SimTime) -> BTreeSet<BackendId> {
+        let draining_timeout = self.world.balancer.draining_timeout;
         let ends = self.existing.iter().skip(1).map(|(end, _)| *end).chain([SimTime::NEVER]);
         let states = self.existing.iter().zip(ends).enumerate();
         let current = states.filter(|(number, ((start, _), end))| {

@@ -120,7 +120,6 @@ const GROUP: &[&str] = &["group"];
 const BACKENDS: &[&str] = &["backends"];
 
 impl Operator {
-    /// Does what `verb` says.
     pub(super) fn apply(&mut self, verb: &Verb) -> Answer {
         match verb {
             Verb::SetZonalAffinity(keys) => {
@@ -137,7 +136,15 @@ impl Operator {
                 let connection_tracking_policy = Some(keys.fields());
                 self.patch(BackendService { connection_tracking_policy, ..Default::default() })
             }
-            Verb::SetSessionAffinity { session_affinity } => self.set_session_affinity(*session_affinity),
+            Verb::SetSessionAffinity { .. } if self.target_pool().is_ok() => {
+                let what = "a target pool keeps the session affinity that it was created with: \
+                            there is no method to change it";
+                let help = "set it in [[target_pools]], and compare arms";
+                Err(ApiError::because(Reason::NotFound, VERB, what, help))
+            }
+            Verb::SetSessionAffinity { session_affinity } => {
+                self.patch(BackendService { session_affinity: *session_affinity, ..Default::default() })
+            }
             Verb::AddInstances { group, count } => self.add_instances(group, *count),
             Verb::RemoveInstances { group, count, backends } => {
                 let found = self.to_remove(group.as_deref(), *count, backends.as_deref())?;
@@ -153,10 +160,9 @@ impl Operator {
             Verb::RemoveHealthCheck { pool, health_check } => {
                 self.set_check(pool.as_deref(), health_check, Resources::remove_health_check)
             }
-            Verb::SetBackup { pool, backup_pool, failover_ratio } => {
+            Verb::SetBackup { pool, backup_pool, failover_ratio: ratio } => {
                 self.target_pool()?;
-                self.plane
-                    .call(|resources| resources.set_backup(pool, backup_pool.as_deref(), *failover_ratio))
+                self.plane.call(|resources| resources.set_backup(pool, backup_pool.as_deref(), *ratio))
             }
             Verb::Drain { zone } => {
                 let found = self.in_zone(zone)?;
@@ -172,16 +178,6 @@ impl Operator {
     fn patch(&mut self, change: BackendService) -> Answer {
         let service = self.service()?;
         self.plane.call(|resources| resources.patch_backend_service(&service, &change))
-    }
-
-    fn set_session_affinity(&mut self, session_affinity: Option<SessionAffinity>) -> Answer {
-        if self.target_pool().is_ok() {
-            let what = "a target pool keeps the session affinity that it was created with: \
-                        there is no method to change it";
-            let help = "set it in [[target_pools]], and compare arms";
-            return Err(ApiError::because(Reason::NotFound, VERB, what, help));
-        }
-        self.patch(BackendService { session_affinity, ..BackendService::default() })
     }
 
     fn set_check(
@@ -216,7 +212,6 @@ impl Operator {
         })
     }
 
-    /// The members that `remove_instances` means.
     fn to_remove(
         &self,
         group: Option<&str>,
@@ -280,7 +275,6 @@ impl Operator {
         Ok(found)
     }
 
-    /// Every instance.
     fn members(&self) -> impl Iterator<Item = Member> {
         let numbers =
             |(index, group)| self.present(group).into_iter().flatten().map(move |number| (index, number));
@@ -341,11 +335,9 @@ pub(super) fn name_the_table(error: ApiError, resources: &Resources, name: &str)
     if error.reason != Some(Reason::NotFound) || !error.fields.contains(&"healthCheck") {
         return error;
     }
-    let is_modern = resources.health_checks.iter().any(|check| check.name == name);
-    let help = if is_modern {
-        "write health_check.type = \"HTTP\", or leave it out"
-    } else {
-        "write \"default\": that is the table [health_check]"
+    let help = match resources.health_checks.iter().any(|check| check.name == name) {
+        true => "write health_check.type = \"HTTP\", or leave it out",
+        false => "write \"default\": that is the table [health_check]",
     };
     ApiError::because(Reason::NotFound, error.fields, error.what, help)
 }

@@ -47,10 +47,9 @@ impl Default for FailoverDrain {
 impl TryFrom<SimDuration> for FailoverDrain {
     type Error = String;
     fn try_from(value: SimDuration) -> Result<Self, String> {
-        if value <= Span::LONGEST {
-            return Ok(Self(value));
-        }
-        Err(format!("{value} is out of range; write at most \"{}\" (ten years)", Span::LONGEST))
+        let most = Span::LONGEST;
+        let wrong = || format!("{value} is out of range; write at most \"{most}\" (ten years)");
+        (value <= most).then_some(Self(value)).ok_or_else(wrong)
     }
 }
 

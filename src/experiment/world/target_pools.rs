@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::autoscaling::AutoscalingKeys;
-use super::groups::{GroupPlan, ServerKeys, Weight, members, zones_of};
+use super::groups::{GroupPlan, NumberedGroup, ServerKeys, Weight, members, zones_of};
 use super::health_check::HealthCheckTable;
 use super::operator::{Verb, name_the_table};
 use crate::compute::{
@@ -13,7 +13,7 @@ use crate::compute::{
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
-use crate::experiment::problem::{Problem, distinct};
+use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
 use crate::lb::affinity::SessionAffinity;
@@ -74,18 +74,14 @@ struct PoolInstances {
     zones: Option<Vec<String>>,
     /// How many there are.
     #[schemars(extend("x-unit" = "backends"))]
-    #[serde(default = "size")]
-    size: Whole<0, { MAX_BACKENDS as u32 }>,
+    #[serde(default)]
+    size: Whole<0, { MAX_BACKENDS as u32 }, 4>,
     /// Keys that differ from `[server]`.
     #[schemars(extend("x-over" = "server"))]
     #[serde(default)]
     server: ServerKeys,
     /// How their number follows their utilization. Default: not at all.
     autoscaling_policy: Option<AutoscalingKeys>,
-}
-
-fn size() -> Whole<0, { MAX_BACKENDS as u32 }> {
-    Whole::new(4)
 }
 
 /// Where the pools stand.
@@ -141,7 +137,6 @@ impl PoolTable {
 }
 
 impl RuleTable {
-    /// Its name.
     pub(super) fn name(&self) -> &str {
         self.name.as_ref().map_or(Self::NAME, ResourceName::as_str)
     }
@@ -154,7 +149,7 @@ impl RuleTable {
         let Some(target) = &self.target else {
             let example = pools.first().copied().unwrap_or("www");
             let help = format!("add target = {example:?}, a target pool");
-            return Err(Problem::that(KeyPath::to("forwarding_rule"), "has no `target`", help));
+            return refuse(KeyPath::to("forwarding_rule"), "has no `target`", help);
         };
         Ok(ForwardingRule {
             name: self.name().to_owned(),
@@ -167,13 +162,13 @@ impl RuleTable {
 
 /// The groups of all pools, which serve like `server` where they are silent. Those of pools that neither the file nor an
 /// operation of `verbs` makes the backup are never served.
-pub(super) fn groups<'a>(
-    written: &'a [PoolTable],
+pub(super) fn groups(
+    written: &[PoolTable],
     plane: &ControlPlane,
     verbs: &[&Verb],
     server: Server,
     zones: &IdVec<ZoneId, String>,
-) -> Result<Vec<GroupPlan<'a>>, Problem> {
+) -> Result<Vec<GroupPlan>, Problem> {
     let mut rules = plane.resources.forwarding_rules.iter();
     let target = rules.find_map(|rule| rule.target.as_ref()).map_or("", Reference::name);
     let becomes_backup = |name: &str| {
@@ -192,16 +187,19 @@ pub(super) fn groups<'a>(
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
             let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
-            plans.push(GroupPlan {
-                name: group.name.as_str(),
-                place: path.clone().key("name"),
+            let numbered = NumberedGroup {
+                name: group.name.as_str().to_owned(),
+                home: home.clone(),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
-                size: group.size.get(),
+                highest: group.size.get(),
+            };
+            plans.push(GroupPlan {
+                group: numbered,
+                place: path.key("name"),
                 added: 0,
                 server,
                 weight: Weight::ONE,
                 autoscaling: policy.transpose()?,
-                home: home.clone(),
                 is_ever_served,
             });
         }

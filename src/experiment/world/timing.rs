@@ -1,20 +1,17 @@
 //! `[simulation]`: when the world is measured, and how often.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::de::{Error, Visitor};
+use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::experiment::bounded::{Span, Whole};
+use crate::experiment::bounded::{Span, Whole, scalar};
 use crate::experiment::path::KeyPath;
 use crate::experiment::precision::WrittenPrecision;
-use crate::experiment::problem::Problem;
+use crate::experiment::problem::{Problem, refuse};
 use crate::sim::scenario::Timing;
 use crate::stats::{MSER_BATCH, MSER_BATCHES_MIN};
 use crate::time::SimDuration;
 
-/// The most samples of a timeline.
 const SAMPLES_MAX: u64 = 100_000;
 
 /// `[simulation]`
@@ -26,7 +23,7 @@ pub(in super::super) struct SimulationTable {
     pub seed: u64,
     /// How often each cell is run. Default: 10, without a precision.
     #[schemars(extend("x-whole" = true))]
-    pub replications: Option<Whole<1, 1_000_000>>,
+    pub replications: Option<Whole<1, 1_000_000, 10>>,
     /// Instead: until a metric is known so well. Default: none.
     #[schemars(extend("x-whole" = true, "examples" = [{ "metric": "failure_ratio", "relative": 0.05 }]))]
     pub precision: Option<WrittenPrecision>,
@@ -51,14 +48,6 @@ pub(in super::super) enum Warmup {
 impl Warmup {
     /// What a file writes for [`Warmup::Auto`].
     pub(in super::super) const AUTO: &str = "auto";
-
-    /// How long it is, if the file says so.
-    pub(in super::super) fn fixed(self) -> Option<SimDuration> {
-        match self {
-            Self::Fixed(length) => Some(length),
-            Self::Auto => None,
-        }
-    }
 }
 
 impl Serialize for Warmup {
@@ -72,49 +61,38 @@ impl Serialize for Warmup {
 
 impl<'de> Deserialize<'de> for Warmup {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl Visitor<'_> for Written {
-            type Value = Warmup;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a duration with a unit, such as \"2m\", or \"auto\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Warmup, E> {
-                match text {
-                    Warmup::AUTO => Ok(Warmup::Auto),
-                    _ => text.parse().map(Warmup::Fixed).map_err(E::custom),
-                }
-            }
+        let expected = "a duration with a unit, such as \"2m\", or \"auto\"";
+        match scalar(deserializer, expected)? {
+            Unexpected::Str(Self::AUTO) => Ok(Self::Auto),
+            Unexpected::Str(text) => text.parse().map(Self::Fixed).map_err(D::Error::custom),
+            other => Err(D::Error::invalid_type(other, &expected)),
         }
-        deserializer.deserialize_any(Written)
     }
 }
 
 impl Default for SimulationTable {
     fn default() -> Self {
+        let Timing { warmup, duration, sample_interval } = Timing::default();
         Self {
             seed: 42,
             replications: None,
             precision: None,
-            warmup: Warmup::Fixed(SimDuration::from_secs(120)),
-            duration: Span::from_secs(1800),
-            sample_interval: Span::from_secs(10),
+            warmup: Warmup::Fixed(warmup),
+            duration: Span::known(duration),
+            sample_interval: Span::known(sample_interval),
         }
     }
 }
 
 impl SimulationTable {
-    /// How often each cell is run, if the file does not say it.
-    pub(in super::super) const REPLICATIONS: Whole<1, 1_000_000> = Whole::new(10);
-
-    /// When the world is measured.
     pub(super) fn timing(&self) -> Result<Timing, Problem> {
         let Self { duration, sample_interval, .. } = *self;
         // Until pilots have found it, there is none: what must come before the end of the window comes before it then.
-        let warmup = self.warmup.fixed().unwrap_or(SimDuration::ZERO);
+        let warmup = if let Warmup::Fixed(length) = self.warmup { length } else { SimDuration::ZERO };
         let path = |key| KeyPath::to("simulation").key(key);
         if warmup > Span::LONGEST {
             let help = format!("write at most \"{}\" (ten years)", Span::LONGEST);
-            return Err(Problem::that(path("warmup"), format_args!("can't be {warmup}"), help));
+            return refuse(path("warmup"), format_args!("can't be {warmup}"), help);
         }
         let (duration, sample_interval) = (duration.get(), sample_interval.get());
         let samples = duration.as_nanos().div_ceil(sample_interval.as_nanos());
@@ -122,18 +100,15 @@ impl SimulationTable {
             let what = format!("is {sample_interval}, which cuts {duration} into {samples} samples");
             let least = SimDuration::from_nanos(duration.as_nanos().div_ceil(SAMPLES_MAX));
             let help = format!("write at least \"{least}\", for at most {SAMPLES_MAX} samples");
-            return Err(Problem::that(path("sample_interval"), what, help));
+            return refuse(path("sample_interval"), what, help);
         }
         let least = (MSER_BATCH * MSER_BATCHES_MIN) as u64;
         if self.warmup == Warmup::Auto && duration.as_nanos() / sample_interval.as_nanos() < least {
-            let what = format!(
-                "is {sample_interval}, which makes too few samples of {duration} to find a warm-up in them"
-            );
+            let few = format!("which makes too few samples of {duration} to find a warm-up in them");
             let most = SimDuration::from_nanos(duration.as_nanos() / least);
-            let help = format!(
-                "write at most \"{most}\", for at least {least} samples, or give `warmup` as a duration"
-            );
-            return Err(Problem::that(path("sample_interval"), what, help));
+            let enough = format!("write at most \"{most}\", for at least {least} samples");
+            let help = enough + ", or give `warmup` as a duration";
+            return refuse(path("sample_interval"), format_args!("is {sample_interval}, {few}"), help);
         }
         Ok(Timing { warmup, duration, sample_interval })
     }
