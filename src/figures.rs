@@ -15,7 +15,7 @@ pub mod wording;
 
 use crate::answers::gather::distinct;
 use crate::metrics::unit::Unit;
-use mark::PanelMark;
+use mark::{Hairline, PanelMark, ShadedSpan};
 use style::{Color, Style};
 
 /// One image: a heading, a legend, and panels in a grid.
@@ -70,6 +70,10 @@ pub struct Panel {
     pub x: PanelAxis,
     /// The vertical axis.
     pub y: PanelAxis,
+    /// Shaded stretches of the horizontal axis, behind everything.
+    pub spans: Vec<ShadedSpan>,
+    /// Thin lines behind the marks.
+    pub hairlines: Vec<Hairline>,
     /// What is drawn, in this order: later marks cover earlier ones.
     pub marks: Vec<PanelMark>,
 }
@@ -98,6 +102,14 @@ pub enum Scale {
     Log,
     /// Named places at 0, 1, 2 …
     Category(Vec<String>),
+}
+
+impl Panel {
+    /// A panel without title that has these `marks` between its axes.
+    pub fn new(x: PanelAxis, y: PanelAxis, marks: Vec<PanelMark>) -> Self {
+        let (spans, hairlines) = (Vec::new(), Vec::new());
+        Self { title: String::new(), badge: None, x, y, spans, hairlines, marks }
+    }
 }
 
 /// The least width and height of a figure in pixels.
@@ -210,7 +222,7 @@ mod tests {
     #[test]
     fn inner_panels_leave_axis_texts_to_the_outer_ones() {
         let axis = || PanelAxis::linear("", Unit::Number, (0.0, 1.0));
-        let panel = || Panel { title: String::new(), badge: None, x: axis(), y: axis(), marks: Vec::new() };
+        let panel = || Panel::new(axis(), axis(), Vec::new());
         let mut figure = Figure::new("", (0..5).map(|_| panel()).collect(), 3);
         figure.share_axes();
         let shown: Vec<_> = figure.panels.iter().map(|panel| (panel.x.shown, panel.y.shown)).collect();

@@ -126,7 +126,7 @@ mod tests {
         results.description.faults = PerCell::uniform(faults);
         let figures = charts::figures(&results);
         let (_, figure) = figures.iter().find(|(stem, _)| stem == "timeline").unwrap();
-        let spans: Vec<_> = figure.panels[0].marks.iter().filter_map(|mark| mark.as_span()).collect();
+        let spans: Vec<_> = figure.panels[0].spans.iter().collect();
         let (pixels, ..) = decoded(&png(figure));
         let count = |color: Color| pixels.iter().filter(|pixel| **pixel == color).count();
         let (silent, refuse) = (count(spans[0].color), count(spans[1].color));

@@ -2,17 +2,13 @@
 
 use super::style::{Color, Style};
 
-/// One thing that is drawn in a panel.
+/// One thing that is drawn between the axes of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PanelMark {
-    /// A shaded stretch of the horizontal axis.
-    Span(ShadedSpan),
-    /// A thin line across the panel.
-    Hairline(Hairline),
     /// Points, joined or not, with their uncertainty.
     Series(PointSeries),
-    /// A horizontal line with its band.
-    Level(LevelLine),
+    /// A horizontal line from edge to edge, with its band.
+    Level(Style, PlotValue),
     /// Horizontal bars from zero, at places of a vertical category axis.
     Bars(Vec<Bar>),
     /// A table of numbers on shaded cells.
@@ -24,23 +20,7 @@ impl PanelMark {
     pub fn as_series(&self) -> Option<&PointSeries> {
         match self {
             Self::Series(series) => Some(series),
-            _ => None,
-        }
-    }
-
-    /// The hairline, if it is one.
-    pub fn as_hairline(&self) -> Option<&Hairline> {
-        match self {
-            Self::Hairline(hairline) => Some(hairline),
-            _ => None,
-        }
-    }
-
-    /// The span, if it is one.
-    pub fn as_span(&self) -> Option<&ShadedSpan> {
-        match self {
-            Self::Span(span) => Some(span),
-            _ => None,
+            Self::Level(..) | Self::Bars(_) | Self::Heat(_) => None,
         }
     }
 }
@@ -54,12 +34,13 @@ pub struct PlotValue {
     pub interval: Option<(f64, f64)>,
 }
 
-impl PlotValue {
-    /// A value without an interval.
-    pub fn exact(value: f64) -> Self {
+impl From<f64> for PlotValue {
+    fn from(value: f64) -> Self {
         Self { value, interval: None }
     }
+}
 
+impl PlotValue {
     /// The value and the ends of the interval.
     pub fn values(self) -> impl Iterator<Item = f64> {
         [self.value].into_iter().chain(self.interval.into_iter().flat_map(|(low, high)| [low, high]))
@@ -95,8 +76,6 @@ pub struct Hairline {
 /// Points, joined or not, with their uncertainty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointSeries {
-    /// Whose points they are.
-    pub name: String,
     /// What they look like.
     pub style: Style,
     /// The points in drawing order; a missing one leaves a gap.
@@ -118,6 +97,13 @@ pub struct DataPoint {
     pub label: String,
 }
 
+impl DataPoint {
+    /// A point without a label.
+    pub fn new(x: impl Into<PlotValue>, y: impl Into<PlotValue>) -> Self {
+        Self { x: x.into(), y: y.into(), label: String::new() }
+    }
+}
+
 /// How the points of a series are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
@@ -136,17 +122,6 @@ pub enum Spread {
     Band,
     /// As whiskers at each point, in both directions.
     Whiskers,
-}
-
-/// A horizontal line with its band.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LevelLine {
-    /// Whose value it is.
-    pub name: String,
-    /// What it looks like.
-    pub style: Style,
-    /// The value and its band.
-    pub value: PlotValue,
 }
 
 /// One horizontal bar from zero.

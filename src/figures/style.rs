@@ -102,3 +102,10 @@ pub struct Style {
     /// The width of the line in pixels; markers grow with it.
     pub width: f64,
 }
+
+impl Style {
+    /// A line without markers.
+    pub fn line(color: Color, width: f64) -> Self {
+        Self { color, marker: None, dash: Dash::Solid, width }
+    }
+}

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn axes_fit_their_data() {
         let plain = ValueAxis { label: "", unit: Unit::Percent, base: 0.0, log: true };
-        let estimates = |values: &[f64]| values.iter().copied().map(PlotValue::exact).collect::<Vec<_>>();
+        let estimates = |values: &[f64]| values.iter().copied().map(PlotValue::from).collect::<Vec<_>>();
         assert_eq!(plain.around(&estimates(&[5.0, 10.0])).range, (0.0, 10.6));
         assert_eq!(plain.around(&estimates(&[0.0, 0.0])).range.0, 0.0);
         assert_eq!(plain.around(&estimates(&[1.0, 0.0, 100.0])).scale, Scale::Log);

@@ -28,13 +28,9 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
         let x = PanelAxis::linear(metric.axis.label, metric.axis.unit, (0.0, end));
         for bars in by_facet {
             let y = PanelAxis::categories("", results.arms.clone()).reversed();
-            let mut marks = Vec::new();
-            if metric.axis.base > 0.0 {
-                let at = metric.axis.base;
-                marks.push(PanelMark::Hairline(Hairline { upright: true, at, label: String::new() }));
-            }
-            marks.push(PanelMark::Bars(bars));
-            panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y, marks });
+            let base = Hairline { upright: true, at: metric.axis.base, label: String::new() };
+            let hairlines = if base.at > 0.0 { vec![base] } else { Vec::new() };
+            panels.push(Panel { hairlines, ..Panel::new(x.clone(), y, vec![PanelMark::Bars(bars)]) });
         }
     }
     let mut figure = sheet.figure(panels, "arm");

@@ -1,25 +1,26 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
 use super::axis;
+use super::palette;
 use crate::answers::gather::distinct;
+use crate::figures::mark::PanelMark;
 use crate::figures::wording::values_text;
+use crate::figures::{Panel, PanelAxis};
 use crate::results::{ResultCell, Results};
+
+/// The most panels of cells.
+pub(super) const MOST_PANELS: usize = 9;
 
 /// One value of every axis but the one that runs along the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Facet {
     /// By axis; empty where any value will do.
-    values: Vec<String>,
+    pub(super) values: Vec<String>,
     /// Its axes and values in words; empty if there is only one facet.
     pub(super) label: String,
 }
 
 impl Facet {
-    /// Its value of the axis at `axis`; empty where any will do.
-    pub(super) fn value(&self, axis: usize) -> &str {
-        &self.values[axis]
-    }
-
     /// Whether `cell` belongs here. A cell that lacks an axis belongs to every value of it.
     pub(super) fn holds(&self, cell: &ResultCell) -> bool {
         self.values
@@ -101,6 +102,23 @@ fn selection_notes(results: &Results, cells: &[&ResultCell], arms: usize) -> Vec
         notes.push(format!("Shown are {} of {} cells, {which}.", cells.len(), results.cells.len()));
     }
     notes
+}
+
+/// How many panels stand beside each other, where each is of a cell.
+pub(super) fn columns(panels: usize) -> usize {
+    if panels == 4 { 2 } else { panels.min(3) }
+}
+
+/// The panel of `cell`, under its name and the marker of its arm.
+pub(super) fn panel(
+    results: &Results,
+    cell: &ResultCell,
+    x: PanelAxis,
+    y: PanelAxis,
+    marks: Vec<PanelMark>,
+) -> Panel {
+    let badge = Some(palette::arms(&results.arms)[cell.arm]);
+    Panel { title: name(results, cell), badge, ..Panel::new(x, y, marks) }
 }
 
 /// The name of a cell: its arm and the values of its axes.

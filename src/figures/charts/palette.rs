@@ -1,6 +1,8 @@
 //! Which arm and which zone looks how. An arm looks the same in every chart.
 
 use crate::figures::style::{Color, Dash, Marker, Style};
+use crate::figures::{Key, KeySample};
+use crate::results::Results;
 
 /// Colours for zones, those first that arms seldom have.
 const ZONES: [Color; 8] = [
@@ -38,6 +40,12 @@ pub(super) fn arms(names: &[String]) -> Vec<Style> {
         });
     }
     styles
+}
+
+/// The arms as a legend shows them.
+pub(super) fn legend(results: &Results, sample: fn(Style) -> KeySample) -> Vec<Key> {
+    let key = |(name, style): (&String, Style)| Key { name: name.clone(), sample: sample(style) };
+    results.arms.iter().zip(arms(&results.arms)).map(key).collect()
 }
 
 /// The colour that an arm's name asks for.

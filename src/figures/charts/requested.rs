@@ -4,6 +4,7 @@ use super::axis::{self, NumericAxis, ValueAxis};
 use super::cells::{self, Facet};
 use super::sheet::{Sheet, Shown, estimate};
 use super::versus;
+use crate::answers::gather::grouped;
 use crate::experiment::ChartRequest;
 use crate::figures::Figure;
 use crate::figures::wording::capitalized;
@@ -103,17 +104,8 @@ fn with_arms(results: &Results, arms: Option<&[String]>) -> Results {
 
 /// For each value of the axis at `axis` the facet in the middle of those that have it.
 fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
-    let mut values: Vec<String> = Vec::new();
-    for facet in &facets {
-        if !values.iter().any(|value| value == facet.value(axis)) {
-            values.push(facet.value(axis).to_owned());
-        }
-    }
-    let middle = |value: &String| {
-        let having: Vec<Facet> = facets.iter().filter(|facet| facet.value(axis) == value).cloned().collect();
-        cells::spread(having, 1)
-    };
-    cells::spread(values.iter().flat_map(middle).collect(), MOST_PANELS)
+    let having = grouped(facets, |a, b| a.values[axis] == b.values[axis]);
+    cells::spread(having.into_iter().flat_map(|having| cells::spread(having, 1)).collect(), MOST_PANELS)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::caption;
 use super::cells;
 use super::palette;
 use super::zones::{self, Zones};
-use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries, Spread};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
@@ -95,9 +95,9 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let columns = selection.cells.len();
     for (index, panel) in panels.iter_mut().enumerate() {
         let cell = selection.cells[index % columns].number;
-        panel.marks.splice(..0, faults::spans(results, cell, &clock, index < columns));
+        panel.spans = faults::spans(results, cell, &clock, index < columns);
     }
-    let mut figure = Figure::new("Traffic, failures and health over time", panels, selection.cells.len());
+    let mut figure = Figure::new("Traffic, failures and health over time", panels, columns);
     figure.share_axes();
     figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
     figure.legend = legend(results, &selection.cells, &zones, &clock);
@@ -177,19 +177,13 @@ fn row(shown: &[Vec<&TimelineRow>], quantity: &Quantity, zones: &Zones, clock: &
     let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
     let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
     let y = axis.around(&points.map(|point| point.y).collect::<Vec<_>>());
-    let panel = |lines: Vec<PointSeries>| Panel {
-        title: String::new(),
-        badge: None,
-        x: clock.axis(),
-        y: y.clone(),
-        marks: lines.into_iter().map(PanelMark::Series).collect(),
-    };
-    lines.into_iter().map(panel).collect()
+    let marks = lines.into_iter().map(|lines| lines.into_iter().map(PanelMark::Series).collect());
+    marks.map(|marks| Panel::new(clock.axis(), y.clone(), marks)).collect()
 }
 
 fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<PointSeries> {
     let mut lines = Vec::new();
-    for (position, (zone, label)) in zones.names.iter().zip(&zones.labels).enumerate() {
+    for (position, zone) in zones.names.iter().enumerate() {
         // Times are not negative, so that their bits are in their order.
         let mut samples: BTreeMap<u64, Option<f64>> = BTreeMap::new();
         for row in rows.iter().filter(|row| (quantity.zone)(row) == zone) {
@@ -208,25 +202,18 @@ fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Cloc
             samples.into_iter().map(|(time, value)| (f64::from_bits(time), value)).collect();
         let point = |samples: &[(f64, Option<f64>)]| {
             let values: Vec<f64> = samples.iter().filter_map(|(_, value)| *value).collect();
-            let x = PlotValue::exact(clock.at(samples[0].0));
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (!values.is_empty()).then(|| DataPoint { x, y: PlotValue::exact(mean), label: String::new() })
+            (!values.is_empty()).then(|| DataPoint::new(clock.at(samples[0].0), mean))
         };
+        // The steps of a level must stay where they are.
         let mut points: Vec<Option<DataPoint>> =
             samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect();
         if let (true, Some(Some(last))) = (quantity.level, points.last()) {
             // The last step reaches to the end of its sample.
-            let end = DataPoint { x: PlotValue::exact(clock.range.1), ..last.clone() };
-            points.push(Some(end));
+            points.push(Some(DataPoint { x: clock.range.1.into(), ..last.clone() }));
         }
-        lines.push(PointSeries {
-            name: label.clone(),
-            style: palette::zone(position),
-            // The steps of a level must stay where they are.
-            points,
-            join: if quantity.level { Join::Step } else { Join::Straight },
-            spread: Spread::Band,
-        });
+        let join = if quantity.level { Join::Step } else { Join::Straight };
+        lines.push(PointSeries { style: palette::zone(position), points, join, spread: Spread::Band });
     }
     lines
 }
@@ -292,7 +279,7 @@ mod tests {
     fn faults_are_shaded_in_every_panel() {
         let figure = figure(&SampleFolder::default().results()).unwrap();
         for (index, panel) in figure.panels.iter().enumerate() {
-            let spans = panel.marks.iter().filter_map(PanelMark::as_span);
+            let spans = panel.spans.iter();
             let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
             let named = |name: &str| if index < 5 { name.to_owned() } else { String::new() };
             assert_eq!(spans, [(10.0, 15.0, named("silent")), (22.0, 24.0, named("slow"))]);
@@ -312,7 +299,7 @@ mod tests {
             row.time_s = row.time_s.map(|time| time - 60.0);
         }
         let figure = figure(&results).unwrap();
-        let first = figure.panels[0].marks[0].as_span().unwrap();
+        let first = &figure.panels[0].spans[0];
         assert_eq!((first.from, first.to, first.color), (1.0, 2.0, faults::WARMUP));
         assert!(figure.legend.iter().any(|key| key.name == "warm-up"));
     }

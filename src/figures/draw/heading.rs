@@ -1,10 +1,9 @@
 //! Title, subtitle, legend and remarks: everything around the panels.
 
-use super::canvas::{Align, Canvas, Rect, Spot, Stroke};
+use super::canvas::{Align, Canvas, Rect, Spot};
 use super::layout::{Layout, SAMPLE};
 use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use super::series;
-use crate::figures::style::Style;
 use crate::figures::{Figure, KeySample};
 
 pub(super) fn paint(canvas: &dyn Canvas, figure: &Figure, layout: &Layout) {
@@ -21,18 +20,12 @@ pub(super) fn paint(canvas: &dyn Canvas, figure: &Figure, layout: &Layout) {
 
 fn sample(canvas: &dyn Canvas, sample: &KeySample, (x, y): Spot) {
     let middle = (x + (SAMPLE - 12.0) / 2.0, y);
-    let marker = |style: &Style| {
-        if let Some(marker) = style.marker {
-            series::marker(canvas, marker, middle, *style);
-        }
-    };
     match sample {
         KeySample::Line(style) => {
-            let stroke = Stroke { color: style.color, width: style.width, dash: style.dash };
-            canvas.line(&[(x, y), (x + SAMPLE - 12.0, y)], stroke);
-            marker(style);
+            canvas.line(&[(x, y), (x + SAMPLE - 12.0, y)], *style);
+            series::marker(canvas, middle, *style);
         }
-        KeySample::Marker(style) => marker(style),
+        KeySample::Marker(style) => series::marker(canvas, middle, *style),
         KeySample::Swatch(color) => canvas.rect(Rect::around(middle, 17.0, 11.0), *color, 1.0),
     }
 }

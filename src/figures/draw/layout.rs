@@ -4,7 +4,7 @@ use super::canvas::{Rect, Spot};
 use super::guides::HAIRLINE_NAMES;
 use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
 use super::projection::Projection;
-use crate::figures::mark::PanelMark;
+use crate::figures::mark::Hairline;
 use crate::figures::{Figure, Panel, PanelAxis, Scale};
 
 /// White at the edges of the paper.
@@ -159,8 +159,8 @@ fn title_height(panel: &Panel) -> f64 {
 
 /// The height of the names of hairlines above a panel; nothing if it has none.
 pub(super) fn hairline_names(panel: &Panel) -> f64 {
-    let mut lines = panel.marks.iter().filter_map(PanelMark::as_hairline);
-    if lines.any(|line| line.upright && !line.label.is_empty()) { HAIRLINE_NAMES } else { 0.0 }
+    let has_name = |line: &Hairline| line.upright && !line.label.is_empty();
+    if panel.hairlines.iter().any(has_name) { HAIRLINE_NAMES } else { 0.0 }
 }
 
 fn x_height(panel: &Panel) -> f64 {
