@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
+use crate::experiment::{Experiment, ExperimentError, Overrides, nearest};
 use crate::figures::draw::Format;
 use crate::figures::error::FiguresError;
 use crate::job::JobError;
@@ -156,6 +156,43 @@ impl ChartFormat {
     }
 }
 
+/// Which charts a job ends with.
+#[derive(Debug, Args)]
+struct ChartArgs {
+    /// Write no charts.
+    #[arg(long)]
+    no_charts: bool,
+    /// How charts are written: pixels, shapes, or both.
+    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
+    format: ChartFormat,
+}
+
+impl ChartArgs {
+    fn files(&self) -> Option<&'static [Format]> {
+        (!self.no_charts).then(|| self.format.files())
+    }
+}
+
+/// The experiment that a question is about, without running it.
+#[derive(Debug, Args)]
+struct ExperimentArgs {
+    /// The experiment file.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    file: PathBuf,
+    /// Only this arm.
+    #[arg(long, value_name = "NAME")]
+    arm: Option<String>,
+    #[command(flatten)]
+    overrides: OverrideArgs,
+}
+
+impl ExperimentArgs {
+    fn read(&self) -> Result<Experiment, ExperimentError> {
+        let overrides = Overrides { set: self.overrides.set.clone(), ..Overrides::default() };
+        Experiment::read(&self.file, &overrides)
+    }
+}
+
 /// Settings that win over the experiment file.
 #[derive(Debug, Args)]
 struct OverrideArgs {
@@ -268,21 +305,7 @@ fn show(error: &clap::Error) -> Status {
 
 /// How many threads to use: `jobs`, or one for each core.
 fn threads(jobs: Option<NonZeroUsize>) -> anyhow::Result<usize> {
-    let jobs = match jobs {
-        Some(jobs) => jobs,
-        None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
-    };
+    let cores = std::thread::available_parallelism;
+    let jobs = jobs.map_or_else(cores, Ok).context("can't tell the number of cores; use --jobs")?;
     Ok(jobs.get().min(MAX_JOBS))
-}
-
-/// Reads an experiment, or the quickstart without a file.
-fn read_experiment(file: Option<&PathBuf>, overrides: &Overrides) -> Result<Experiment, ExperimentError> {
-    match file {
-        Some(path) => Experiment::read(path, overrides),
-        None => {
-            let source =
-                Source { name: "quickstart.toml (embedded)".to_owned(), text: QUICKSTART.to_owned() };
-            Experiment::parse(source, overrides)
-        }
-    }
 }

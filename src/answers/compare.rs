@@ -16,6 +16,7 @@ use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
 use baseline::Baseline;
 pub use best::Best;
+pub(super) use best::not_told_apart;
 pub(super) use effect::draws;
 pub use effect::{BOOTSTRAP_SEED, Effect};
 

@@ -2,18 +2,19 @@
 
 mod text;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::console::Console;
-use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
-use crate::answers::expect::{Caveat, Expectation, STATES_MAX, Shares, State, caveats, expect as expect_one};
+use super::{AnswerFormat, ExperimentArgs, Status};
+use crate::answers::expect::{
+    Caveat, Expectation, STATES_MAX, Shares, State, ZonePool, caveats, expect as expect_one,
+};
 use crate::answers::explain::check_name;
 use crate::answers::gather::distinct;
-use crate::experiment::{Cell, Experiment, Overrides};
+use crate::experiment::{Cell, Experiment};
 use crate::lb::backend::Role;
 use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
@@ -23,14 +24,8 @@ use crate::time::SimDuration;
 
 #[derive(Debug, Args)]
 pub(super) struct ExpectArgs {
-    /// The experiment file.
-    #[arg(value_name = "EXPERIMENT.toml")]
-    file: PathBuf,
-    /// Only this arm.
-    #[arg(long, value_name = "NAME")]
-    arm: Option<String>,
     #[command(flatten)]
-    overrides: OverrideArgs,
+    experiment: ExperimentArgs,
     /// A table to read, JSON, or CSV with one row for each cell and state of health.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
     format: AnswerFormat,
@@ -50,12 +45,12 @@ struct Expected<'a> {
 }
 
 pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set.clone(), ..Overrides::default() };
-    let experiment = read_experiment(Some(&args.file), &overrides)?;
+    let experiment = args.experiment.read()?;
     // A warm-up that is to be found is taken to be long enough.
     let experiment = if experiment.finds_warmup() { experiment.with_warmup(LONG_WARMUP) } else { experiment };
-    check_name("arm", args.arm.as_deref(), experiment.arms())?;
-    let wanted = |cell: &&Cell| args.arm.as_ref().is_none_or(|arm| *arm == cell.arm);
+    let arm = args.experiment.arm.as_deref();
+    check_name("arm", arm, experiment.arms())?;
+    let wanted = |cell: &&Cell| arm.is_none_or(|arm| arm == cell.arm);
     let cells = experiment.cells().iter().filter(wanted).map(|cell| {
         let scenario = experiment.scenario(cell);
         let (expectation, caveats) = (expect_one(&scenario, STATES_MAX)?, caveats(&scenario));
@@ -80,12 +75,11 @@ fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
 
 /// The pools' names: their zones, and the role if it is not the primary one.
 fn pool_names(cell: &Expected<'_>) -> Vec<String> {
-    let name = |zone: &str, role: Role| match role {
-        Role::Primary => zone.to_owned(),
-        Role::Failover => format!("{zone}_failover"),
+    let name = |pool: &ZonePool| {
+        let role = if pool.role == Role::Failover { "_failover" } else { "" };
+        format!("{}{role}", cell.scenario.zones[pool.zone])
     };
-    let pools = cell.expectation.pools.iter();
-    pools.map(|pool| name(&cell.scenario.zones[pool.zone], pool.role)).collect()
+    cell.expectation.pools.iter().map(name).collect()
 }
 
 #[derive(Debug, Serialize)]

@@ -25,7 +25,7 @@ use pixels::Pixels;
 use vector::Drawing;
 
 /// What of a figure its caption says already: the title above this line is left out.
-const BELOW_TITLE: u32 = 76;
+pub(super) const BELOW_TITLE: u32 = 76;
 
 /// A kind of image file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Format {
     pub fn draw(self, figure: &Figure) -> Vec<u8> {
         match self {
             Self::Png => png(figure),
-            Self::Svg => svg(figure).into_bytes(),
+            Self::Svg => svg(figure, 0).into_bytes(),
         }
     }
 }
@@ -62,17 +62,8 @@ pub fn png(figure: &Figure) -> Vec<u8> {
     encode::png(&encode::averaged(&pixels, figure.width), figure.width, figure.height)
 }
 
-/// The figure as an SVG file.
-pub fn svg(figure: &Figure) -> String {
-    shapes(figure, 0)
-}
-
-/// The figure as an SVG element without its title, which stands in a caption.
-pub fn svg_under_caption(figure: &Figure) -> String {
-    shapes(figure, BELOW_TITLE)
-}
-
-fn shapes(figure: &Figure, top: u32) -> String {
+/// The part of the figure below `top` pixels as an SVG file, or of a page if there is something above it.
+pub fn svg(figure: &Figure, top: u32) -> String {
     lettering::register();
     let drawing = Drawing::default();
     paint(figure, &drawing);
@@ -142,7 +133,7 @@ mod tests {
             SampleFolder { arms: vec!["<b>&".to_owned()], ..SampleFolder::no_axis() },
         ] {
             for (stem, figure) in charts::figures(&sample.results()) {
-                let svg = svg(&figure);
+                let svg = svg(&figure, 0);
                 let open = ["svg", "text"].map(|name| svg.matches(&format!("<{name} ")).count());
                 assert_eq!(open, ["svg", "text"].map(|name| svg.matches(&format!("</{name}>")).count()));
                 let elements = svg.matches('<').count();
@@ -150,8 +141,10 @@ mod tests {
                 assert_eq!(elements - 2 * open[0] - 2 * open[1], svg.matches("/>").count(), "{stem}");
                 assert!(svg.contains(&format!(">{}</text>", figure.panels[0].x.label)), "{stem}");
                 assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{stem}");
-                assert_eq!(svg, super::svg(&figure), "{stem}");
-                assert!(svg_under_caption(&figure).contains(&format!("viewBox=\"0 76 {} ", figure.width)));
+                assert_eq!(svg, super::svg(&figure, 0), "{stem}");
+                assert!(
+                    super::svg(&figure, BELOW_TITLE).contains(&format!("viewBox=\"0 76 {} ", figure.width))
+                );
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
 use super::axis;
+use super::caption;
 use super::palette;
 use crate::answers::gather::distinct;
 use crate::figures::mark::PanelMark;
@@ -92,16 +93,13 @@ fn selection_notes(results: &Results, cells: &[&ResultCell], arms: usize) -> Vec
     let used = |axis: &usize| cells.iter().any(|cell| !cell.values[*axis].is_empty());
     let axes: Vec<String> =
         (0..results.axes.len()).filter(used).map(|axis| axis::words(&results.axes[axis])).collect();
-    let mut notes = Vec::new();
-    if !axes.is_empty() {
-        notes.push(format!("After an arm’s name stands its {}.", axes.join(", ")));
-    }
-    if cells.len() < results.cells.len() {
-        let all_arms = arms == results.arms.len();
-        let which = if all_arms { "spread evenly over each arm’s sweep" } else { "not every arm" };
-        notes.push(format!("Shown are {} of {} cells, {which}.", cells.len(), results.cells.len()));
-    }
-    notes
+    let all_arms = arms == results.arms.len();
+    let which = if all_arms { "spread evenly over each arm’s sweep" } else { "not every arm" };
+    let (count, all) = (cells.len(), results.cells.len());
+    caption::said([
+        (!axes.is_empty(), format!("After an arm’s name stands its {}.", axes.join(", "))),
+        (count < all, format!("Shown are {count} of {all} cells, {which}.")),
+    ])
 }
 
 /// How many panels stand beside each other, where each is of a cell.

@@ -77,10 +77,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let shown: Vec<Vec<&TimelineRow>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
     let seen = shown.iter().flatten().flat_map(|row| [to(row), from(row)]);
     let zones = zones::of(results, seen);
-    if shown.iter().flatten().all(|row| row.time_s.is_none()) {
-        return None;
-    }
-    let clock = Clock::new(results, &shown);
+    let clock = Clock::new(results, &shown)?;
     let mut panels = Vec::new();
     for quantity in QUANTITIES.iter().filter(|quantity| quantity.is_there(&shown)) {
         panels.extend(row(&shown, quantity, &zones, &clock));
@@ -115,24 +112,12 @@ fn samples<'a>(results: &'a Results, cell: &ResultCell) -> Vec<&'a TimelineRow> 
     if single.is_empty() { all } else { single }
 }
 
-/// How many samples in a row are averaged into one point.
-fn bin(shown: &[Vec<&TimelineRow>]) -> usize {
-    let times = |rows: &Vec<&TimelineRow>| {
-        let mut times: Vec<u64> = rows.iter().filter_map(|row| row.time_s.map(f64::to_bits)).collect();
-        times.sort_unstable();
-        times.dedup();
-        times.len()
-    };
-    let most = shown.iter().map(times).max().unwrap_or(0);
-    (most * shown.len()).div_ceil(MOST_POINTS).max(1)
-}
-
-/// How far samples at `times` are apart; 0 if there is one only.
-fn interval(times: impl Iterator<Item = f64>) -> f64 {
-    let mut times: Vec<f64> = times.collect();
+/// The times of `samples` in seconds, each once, in order.
+fn times<'a>(samples: impl Iterator<Item = &'a &'a TimelineRow>) -> Vec<f64> {
+    let mut times: Vec<f64> = samples.filter_map(|row| row.time_s).collect();
     times.sort_by(f64::total_cmp);
     times.dedup();
-    times.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0)
+    times
 }
 
 /// How time is written.
@@ -142,24 +127,27 @@ struct Clock {
     seconds: f64,
     /// The first and the last moment that is shown, in the unit.
     range: (f64, f64),
-    /// How many samples make a point.
+    /// How many samples in a row are averaged into one point.
     bin: usize,
 }
 
 impl Clock {
-    fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Self {
-        let times = || shown.iter().flatten().filter_map(|row| row.time_s);
-        let start = times().fold(f64::INFINITY, f64::min);
+    /// The clock of what is `shown`; none without any sample.
+    fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Option<Self> {
+        let all = times(shown.iter().flatten());
+        let (start, last) = (*all.first()?, *all.last()?);
         let written =
             results.description.timing.values().first().map(|timing| timing.sample_interval.as_secs_f64());
-        let sample = written.unwrap_or_else(|| interval(times()));
-        let end = times().fold(start, f64::max) + sample.max(1e-9);
+        let apart = || all.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0);
+        let end = last + written.unwrap_or_else(apart).max(1e-9);
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
             end if end >= 300.0 => ("min", 60.0),
             _ => ("s", 1.0),
         };
-        Self { unit, seconds, range: (start / seconds, end / seconds), bin: bin(shown) }
+        let most = shown.iter().map(|rows| times(rows.iter()).len()).max().unwrap_or(0);
+        let bin = (most * shown.len()).div_ceil(MOST_POINTS).max(1);
+        Some(Self { unit, seconds, range: (start / seconds, end / seconds), bin })
     }
 
     fn at(&self, seconds: f64) -> f64 {
@@ -232,19 +220,16 @@ fn legend(results: &Results, cells: &[&ResultCell], zones: &Zones, clock: &Clock
     zones.labels.iter().enumerate().map(zone).chain(shades).collect()
 }
 
-fn notes(results: &Results, cell: usize, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
-    notes.insert(
-        0,
-        "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
-    );
-    if results.timeline.iter().any(|row| row.failover_switches > Some(0.0)) {
-        notes.push("Failover switches are those in a sample, of the whole load balancer.".to_owned());
-    }
-    if clock.bin > 1 {
-        notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
-    }
-    notes.extend(faults::note(results, cell, clock));
-    notes
+/// What has to be said beside `selected`, which is said of the cells.
+fn notes(results: &Results, cell: usize, selected: Vec<String>, clock: &Clock) -> Vec<String> {
+    let zones = "Failures are by zone of the clients, everything else by zone of the backends.";
+    let switches = results.timeline.iter().any(|row| row.failover_switches > Some(0.0));
+    let said = caption::said([
+        (switches, "Failover switches are those in a sample, of the whole load balancer.".to_owned()),
+        (clock.bin > 1, format!("Points are means of {} samples, except of levels in steps.", clock.bin)),
+    ]);
+    let faults = faults::note(results, cell, clock);
+    [zones.to_owned()].into_iter().chain(selected).chain(said).chain(faults).collect()
 }
 
 #[cfg(test)]

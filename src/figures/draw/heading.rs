@@ -1,14 +1,16 @@
 //! Title, subtitle, legend and remarks: everything around the panels.
 
 use super::canvas::{Align, Canvas, Rect, Spot};
-use super::layout::{Layout, SAMPLE};
+use super::layout::{Layout, MARGIN, SAMPLE};
 use super::lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use super::series;
 use crate::figures::{Figure, KeySample};
 
 pub(super) fn paint(canvas: &dyn Canvas, figure: &Figure, layout: &Layout) {
-    canvas.text(&layout.title.text, layout.title.spot, TITLE, Align::Left);
-    canvas.text(&layout.subtitle.text, layout.subtitle.spot, SUBTITLE, Align::Left);
+    for (text, lettering, y) in [(&figure.title, TITLE, 56.0), (&figure.subtitle, SUBTITLE, 100.0)] {
+        let text = lettering.fitted(text, f64::from(figure.width) - 2.0 * MARGIN);
+        canvas.text(&text, (MARGIN, y), lettering, Align::Left);
+    }
     for (key, line) in figure.legend.iter().zip(&layout.legend) {
         sample(canvas, &key.sample, line.spot);
         canvas.text(&line.text, (line.spot.0 + SAMPLE, line.spot.1), LABEL, Align::Left);

@@ -2,13 +2,13 @@
 
 use super::canvas::{Rect, Spot};
 use super::guides::HAIRLINE_NAMES;
-use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
+use super::lettering::{LABEL, NOTE, TICK};
 use super::projection::Projection;
 use crate::figures::mark::Hairline;
 use crate::figures::{Figure, Panel, PanelAxis, Scale};
 
 /// White at the edges of the paper.
-const MARGIN: f64 = 48.0;
+pub(super) const MARGIN: f64 = 48.0;
 /// White between panels.
 const GAP: f64 = 44.0;
 /// White between panels above each other that share their horizontal axis.
@@ -46,8 +46,6 @@ const Y_TICKS: f64 = 8.0;
 /// The places of everything on the paper.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    pub(super) title: TextLine,
-    pub(super) subtitle: TextLine,
     /// Each legend entry: its place and its name as it fits; entries beyond the last row are left out.
     pub(super) legend: Vec<TextLine>,
     pub(super) notes: Vec<TextLine>,
@@ -74,7 +72,6 @@ impl Layout {
     pub(super) fn new(figure: &Figure) -> Self {
         let (width, height) = (f64::from(figure.width), f64::from(figure.height));
         let across = width - 2.0 * MARGIN;
-        let line = |text: String, y: f64| TextLine { spot: (MARGIN, y), text };
         let (legend, legend_bottom) = legend(figure, 142.0, across);
         let mut notes = figure.notes.join(" ");
         if legend.len() < figure.legend.len() {
@@ -84,12 +81,11 @@ impl Layout {
         let remarks = NOTE.wrapped(&notes, across);
         let notes_top = height - 26.0 - NOTE_LINE * remarks.len() as f64;
         let notes = remarks.into_iter().enumerate();
+        let y = |row: usize| notes_top + NOTE_LINE * (row as f64 + 0.5);
         let area = Rect { left: MARGIN, top: legend_bottom, right: width - MARGIN, bottom: notes_top - 14.0 };
         Self {
-            title: line(TITLE.fitted(&figure.title, across), 56.0),
-            subtitle: line(SUBTITLE.fitted(&figure.subtitle, across), 100.0),
             legend,
-            notes: notes.map(|(row, text)| line(text, notes_top + NOTE_LINE * (row as f64 + 0.5))).collect(),
+            notes: notes.map(|(row, text)| TextLine { spot: (MARGIN, y(row)), text }).collect(),
             frames: frames(figure, area),
         }
     }

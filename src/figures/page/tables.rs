@@ -5,7 +5,7 @@ use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FA
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed};
+use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed, with_ends};
 use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
@@ -69,11 +69,8 @@ pub(super) fn summary(subject: &Subject) -> String {
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
-    let Some((row, mean)) = row.and_then(|row| Some((row, row.mean?))) else { return "missing".to_owned() };
-    match row.ci_low.zip(row.ci_high) {
-        Some((low, high)) => format!("{} ({} to {})", unit.text(mean), unit.text(low), unit.text(high)),
-        None => unit.text(mean),
-    }
+    let text = |row: &SummaryRow| Some(with_ends(unit, row.mean?, row.ci_low.zip(row.ci_high)));
+    row.and_then(text).unwrap_or_else(|| "missing".to_owned())
 }
 
 fn interval_note(results: &Results) -> String {

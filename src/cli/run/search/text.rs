@@ -4,7 +4,7 @@ use crate::answers::compare::FAMILY_ERROR;
 use crate::answers::recommend::{Constraint, ConstraintStanding, more_replications};
 use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
-use crate::cli::table::{Table, count_text};
+use crate::cli::table::{Table, count_text, with_ends};
 use crate::job::search::Search;
 use crate::metrics::Metric;
 
@@ -103,10 +103,8 @@ fn bests(search: &Search, metric: &str, found: &[Found]) -> String {
     for (name, answer) in found {
         let [best, bracket, value] = match &answer.outcome {
             LineOutcome::Best { at, estimate, bracket: (low, high), .. } => {
-                let ends = estimate.ends(FAMILY_ERROR);
-                let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
                 let bracket = format!("{} to {}", value_at(search, *low), value_at(search, *high));
-                let value = format!("{}{}", unit.text(estimate.value), ends.unwrap_or_default());
+                let value = with_ends(unit, estimate.value, estimate.ends(FAMILY_ERROR));
                 [value_at(search, *at).to_owned(), bracket, value]
             }
             _ => ["missing", NONE, NONE].map(str::to_owned),

@@ -61,17 +61,15 @@ pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) ->
     let spans: Vec<ShadedSpan> =
         cells.iter().flat_map(|cell| spans(results, cell.number, clock, false)).collect();
     let is_seen = |color: Color| spans.iter().any(|span| span.color == color);
-    let kinds = kinds(results);
-    let mut shades: Vec<(String, Color)> = Vec::new();
-    for color in FAULTS.into_iter().filter(|color| is_seen(*color)) {
-        let own: Vec<&str> =
-            kinds.iter().copied().filter(|kind| self::color(results, kind) == color).collect();
-        shades.push((format!("fault: {}", own.join(", ")), color));
-    }
-    if is_seen(WARMUP) {
-        shades.push(("warm-up".to_owned(), WARMUP));
-    }
-    shades
+    let name = |shade: Color| match shade {
+        WARMUP => "warm-up".to_owned(),
+        shade => {
+            let own = kinds(results).into_iter().filter(|kind| color(results, kind) == shade);
+            format!("fault: {}", own.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let seen = FAULTS.into_iter().chain([WARMUP]).filter(|shade| is_seen(*shade));
+    seen.map(|shade| (name(shade), shade)).collect()
 }
 
 /// What the faults of cell number `cell` are, and when.
