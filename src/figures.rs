@@ -7,10 +7,10 @@
 pub mod charts;
 pub mod draw;
 pub mod error;
-pub mod mark;
+mod mark;
 pub mod markup;
 pub mod page;
-pub mod style;
+mod style;
 pub mod wording;
 
 use crate::answers::gather::distinct;
@@ -133,25 +133,13 @@ impl Figure {
         }
     }
 
-    /// Leaves the axis texts to the outermost panels: all panels of a row share their vertical axis, all of a
-    /// column their horizontal one.
-    pub fn share_axes(&mut self) {
-        self.share_x_axes();
-        self.share_y_axes();
-    }
-
-    /// Leaves the text of the horizontal axes to the last panel of each column.
-    pub fn share_x_axes(&mut self) {
+    /// Leaves axis texts to the outermost panels: those of horizontal axes to the last panel of each column, if they are shared
+    /// in `x`, and those of vertical axes to the first column, if they are in `y`.
+    pub fn share_axes(&mut self, x: bool, y: bool) {
         let count = self.panels.len();
         for (index, panel) in self.panels.iter_mut().enumerate() {
-            panel.x.shown = index + self.columns >= count;
-        }
-    }
-
-    /// Leaves the text of the vertical axes to the first column.
-    pub fn share_y_axes(&mut self) {
-        for (index, panel) in self.panels.iter_mut().enumerate() {
-            panel.y.shown = index % self.columns == 0;
+            panel.x.shown = !x || index + self.columns >= count;
+            panel.y.shown = !y || index % self.columns == 0;
         }
     }
 
@@ -224,7 +212,7 @@ mod tests {
         let axis = || PanelAxis::linear("", Unit::Number, (0.0, 1.0));
         let panel = || Panel::new(axis(), axis(), Vec::new());
         let mut figure = Figure::new("", (0..5).map(|_| panel()).collect(), 3);
-        figure.share_axes();
+        figure.share_axes(true, true);
         let shown: Vec<_> = figure.panels.iter().map(|panel| (panel.x.shown, panel.y.shown)).collect();
         assert_eq!(shown, [(false, true), (false, false), (true, false), (true, true), (true, false)]);
     }

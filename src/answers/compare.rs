@@ -84,18 +84,15 @@ pub struct ComparedRow {
 
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "most names say it")]
 pub enum ComparisonVerdict {
-    /// It is the baseline.
     Baseline,
     /// The same value in every replication, to the last digit.
     Identical,
-    /// A difference to the good.
     Better,
-    /// A difference to the bad.
     Worse,
-    /// More, of a metric that is neither good nor bad.
+    // Of a metric that is neither good nor bad.
     Higher,
-    /// Less, of such a metric.
     Lower,
     /// The replications do not show a difference. That is not equality.
     NotShown,

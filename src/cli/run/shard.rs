@@ -7,9 +7,7 @@ use crate::job::shard::Shard;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShardArg {
-    /// `I/N`
     Given(Shard),
-    /// `auto`, or `auto/N`
     Auto(Option<u32>),
 }
 

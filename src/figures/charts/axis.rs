@@ -23,7 +23,6 @@ const RIGHT: f64 = 0.07;
 pub(super) struct NumericAxis {
     /// Its position in [`Results::axes`].
     pub(super) index: usize,
-    /// Its name in words.
     pub(super) name: String,
     /// The unit of its values; may be empty.
     pub(super) unit: &'static str,

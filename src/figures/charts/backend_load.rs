@@ -49,7 +49,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
         .collect();
     let columns = cells::columns(panels.len());
     let mut figure = Figure::new("Load of each backend", panels, columns);
-    figure.share_axes();
+    figure.share_axes(true, true);
     figure.subtitle = caption::ranges(results);
     let even = Style::line(Color::FAINT, 2.0);
     figure.legend = vec![Key { name: "mean load".to_owned(), sample: KeySample::Line(even) }];

@@ -34,7 +34,7 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
         }
     }
     let mut figure = sheet.figure(panels, "arm");
-    figure.share_y_axes();
+    figure.share_axes(false, true);
     let rows = figure.panels.len().div_ceil(figure.columns) as u32;
     figure.height = figure.height.max(rows * (results.arms.len() as u32 * BAR_HEIGHT + 130) + 200);
     figure.subtitle = caption::means(results, "whiskers");

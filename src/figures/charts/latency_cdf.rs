@@ -37,7 +37,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     }
     let columns = panels.len();
     let mut figure = Figure::new("Latency by quantile", panels, columns);
-    figure.share_y_axes();
+    figure.share_axes(false, true);
     figure.subtitle = caption::ranges(results);
     let key = |(cell, style): (&&ResultCell, &Style)| Key {
         name: cells::name(results, cell),

@@ -28,7 +28,6 @@ const CAUSES: [&Metric; 6] = [
     Metric::named("failed_queue_full"),
 ];
 
-/// The most causes of failures that are shown.
 const MOST_CAUSES: usize = 3;
 /// The most facets that are shown of one metric, and of several.
 const MOST_FACETS: (usize, usize) = (12, 4);

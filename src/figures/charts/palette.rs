@@ -48,14 +48,12 @@ pub(super) fn legend(results: &Results, sample: fn(Style) -> KeySample) -> Vec<K
     results.arms.iter().zip(arms(&results.arms)).map(key).collect()
 }
 
-/// The colour that an arm's name asks for.
 fn named(name: &str) -> Option<Color> {
     [("disabled", Color::GREY), ("stay", Color::BLUE), ("spill", Color::ORANGE)]
         .into_iter()
         .find_map(|(word, color)| name.to_lowercase().contains(word).then_some(color))
 }
 
-/// The style of the zone at `position`.
 pub(super) fn zone(position: usize) -> Style {
     Style {
         color: ZONES[position % ZONES.len()],

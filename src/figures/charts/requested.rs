@@ -13,7 +13,6 @@ use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::observed::QuestionError;
 
-/// The most panels.
 const MOST_PANELS: usize = 12;
 
 /// The name of the file of `request` without its end.

@@ -95,7 +95,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
         panel.spans = faults::spans(results, cell, &clock, index < columns);
     }
     let mut figure = Figure::new("Traffic, failures and health over time", panels, columns);
-    figure.share_axes();
+    figure.share_axes(true, true);
     figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
     figure.legend = legend(results, &selection.cells, &zones, &clock);
     let first = selection.cells[0].number;

@@ -25,7 +25,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let columns = cells::columns(panels.len());
     let rows = panels.len().div_ceil(columns) as u32;
     let mut figure = Figure::new("Where the connections of each zone’s clients go", panels, columns);
-    figure.share_axes();
+    figure.share_axes(true, true);
     figure.width = figure.width.max(columns as u32 * (to.names.len() as u32 * SMALLEST.0 + 60) + 280);
     figure.height = figure.height.max(rows * (from.names.len() as u32 * SMALLEST.1 + 60) + 340);
     figure.subtitle = caption::other(results, "share of a client zone’s connections by backend zone, sum of");

@@ -35,10 +35,7 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
         }
     }
     let mut figure = sheet.figure(panels, &along.name);
-    figure.share_x_axes();
-    if facets.len() > 1 {
-        figure.share_y_axes();
-    }
+    figure.share_axes(true, facets.len() > 1);
     figure.subtitle = caption::means(results, "bands");
     figure.legend = palette::legend(results, KeySample::Line);
     figure.notes = notes(results, along, limits);

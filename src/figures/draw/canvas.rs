@@ -9,7 +9,6 @@ pub(super) trait Canvas {
     /// Fills the polygon with `opacity` from 0 to 1.
     fn polygon(&self, corners: &[Spot], color: Color, opacity: f64);
 
-    /// Draws a line through all spots.
     fn line(&self, spots: &[Spot], style: Style);
 
     /// Writes `text` on the base line through `spot`.
@@ -35,7 +34,6 @@ pub(super) trait Canvas {
 /// A place on the paper: to the right and down from the top left, in finished pixels.
 pub(super) type Spot = (f64, f64);
 
-/// An upright rectangle on the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rect {
     pub(super) left: f64,

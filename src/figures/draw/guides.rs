@@ -7,11 +7,9 @@ use super::series::{self, BAND_OPACITY};
 use crate::figures::mark::{Hairline, PlotValue, ShadedSpan};
 use crate::figures::style::{Color, Dash, Style};
 
-/// The height of the names of hairlines.
 pub(super) const HAIRLINE_NAMES: f64 = 26.0;
 /// Spans narrower than this on paper are drawn without their ends, which would fill them.
 const NARROW: f64 = 6.0;
-/// The height of a stripe.
 const STRIPE: f64 = 8.0;
 /// Bands thinner than this on paper are not drawn: the line covers them.
 const THIN: f64 = 2.0;

@@ -23,24 +23,18 @@ const AXIS_LABEL: f64 = 38.0;
 pub(super) const TICK_GAP: f64 = 14.0;
 /// The share of a column that the texts at a vertical axis may take.
 const Y_TEXT_SHARE: f64 = 0.42;
-/// The height of a row of the legend.
 const LEGEND_ROW: f64 = 40.0;
-/// The height of a line of remarks.
 const NOTE_LINE: f64 = 28.0;
-/// How many rows the legend may have.
 const LEGEND_ROWS: usize = 5;
 /// The width of a sample in the legend with the white after it.
 pub(super) const SAMPLE: f64 = 66.0;
 /// The width that the name of a legend entry may take.
 const NAME: f64 = 420.0;
 
-/// Ticks of a horizontal axis are at least this far apart.
+/// Ticks are at least so far apart, and at most so many: more would stripe the paper.
 const X_SPACING: f64 = 84.0;
-/// A horizontal axis has at most this many ticks.
 const X_TICKS: f64 = 12.0;
-/// Ticks of a vertical axis are at least this far apart.
 const Y_SPACING: f64 = 46.0;
-/// A vertical axis has at most this many ticks: more would stripe the paper.
 const Y_TICKS: f64 = 8.0;
 
 /// The places of everything on the paper.
@@ -55,13 +49,11 @@ pub(super) struct Layout {
 /// The place of a panel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
-    /// The area between the axes.
     pub(super) plot: Rect,
     /// The width for the tick texts of the vertical axis.
     pub(super) y_room: f64,
 }
 
-/// A text and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TextLine {
     pub(super) spot: Spot,

@@ -14,7 +14,6 @@ pub(super) struct Projection<'a> {
     to: f64,
 }
 
-/// A value with its text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AxisTick {
     pub(super) value: f64,

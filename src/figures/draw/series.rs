@@ -5,7 +5,6 @@ use super::projection::Plane;
 use crate::figures::mark::{DataPoint, Join, PointSeries, Spread};
 use crate::figures::style::{Color, Marker, Style};
 
-/// How much of the paper a band covers.
 pub(super) const BAND_OPACITY: f64 = 0.17;
 /// Half the length of the bar at the end of a whisker.
 const CAP: f64 = 5.0;

@@ -20,7 +20,6 @@ const FAULTS: [Color; 5] = [
 pub(super) const WARMUP: Color = Color(240, 240, 240);
 /// Up to so many faults stand under their names; more have numbers.
 const MOST_NAMED: usize = 3;
-/// The most faults in the remarks.
 const MOST_REMARKS: usize = 8;
 
 /// From when to when something is on.
