@@ -2,8 +2,6 @@
 
 mod text;
 
-use std::sync::Arc;
-
 use clap::Args;
 use serde::Serialize;
 
@@ -39,7 +37,7 @@ const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
 /// What is expected of one cell.
 struct Expected<'a> {
     cell: &'a Cell,
-    scenario: Arc<Scenario>,
+    pools: Vec<String>,
     expectation: Expectation,
     caveats: Vec<Caveat>,
 }
@@ -54,7 +52,7 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
     let cells = experiment.cells().iter().filter(wanted).map(|cell| {
         let scenario = experiment.scenario(cell);
         let (expectation, caveats) = (expect_one(&scenario, STATES_MAX)?, caveats(&scenario));
-        Ok(Expected { cell, scenario, expectation, caveats })
+        Ok(Expected { cell, pools: pool_names(&scenario, &expectation.pools), expectation, caveats })
     });
     let cells = cells.collect::<Result<Vec<_>, QuestionError>>()?;
     console.data(&match args.format {
@@ -74,12 +72,12 @@ fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
 }
 
 /// The pools' names: their zones, and the role if it is not the primary one.
-fn pool_names(cell: &Expected<'_>) -> Vec<String> {
+fn pool_names(scenario: &Scenario, pools: &[ZonePool]) -> Vec<String> {
     let name = |pool: &ZonePool| {
         let role = if pool.role == Role::Failover { "_failover" } else { "" };
-        format!("{}{role}", cell.scenario.zones[pool.zone])
+        format!("{}{role}", scenario.zones[pool.zone])
     };
-    cell.expectation.pools.iter().map(name).collect()
+    pools.iter().map(name).collect()
 }
 
 #[derive(Debug, Serialize)]
@@ -93,17 +91,17 @@ struct JsonCell {
 
 fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
     let one = |expected: &Expected<'_>| {
-        let pools = pool_names(expected);
+        let pools = &expected.pools;
         let state = |state: &State| {
             let mut record = Record::default();
             let counts = state.healthy.iter().map(|count| (*count).into());
             record.put("healthy", pools.iter().cloned().zip(counts).collect::<serde_json::Map<_, _>>());
             record.put("probability", state.probability);
-            put_shares(&mut record, &pools, &state.shares);
+            put_shares(&mut record, pools, &state.shares);
             record
         };
         let mut mean = Record::default();
-        put_shares(&mut mean, &pools, &expected.expectation.mean);
+        put_shares(&mut mean, pools, &expected.expectation.mean);
         JsonCell {
             cell: cell_record(experiment, expected.cell),
             mean,
@@ -116,11 +114,10 @@ fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
 
 /// One record for each cell and state, and one for each cell's mean. Pools of all cells have their columns.
 fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
-    let names = distinct(cells.iter().flat_map(pool_names));
+    let names: Vec<String> = distinct(cells.iter().flat_map(|cell| cell.pools.iter().cloned()));
     let mut records = Vec::new();
     for expected in cells {
-        let own = pool_names(expected);
-        let at = |name: &String| own.iter().position(|other| other == name);
+        let at = |name: &String| expected.pools.iter().position(|other| other == name);
         let record = |kind: &str, healthy: Option<&[usize]>, probability: f64, shares: &Shares| {
             let mut record = cell_record(experiment, expected.cell);
             record.put("kind", kind);

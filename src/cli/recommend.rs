@@ -14,7 +14,7 @@ use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
 use crate::answers::compare::FAMILY_ERROR;
 use crate::answers::recommend::{
-    Constraint, RankedCandidate, RecommendRequest, Section, recommend as recommend_all,
+    Constraint, RankedCandidate, RecommendRequest, Section, more_replications, recommend as recommend_all,
 };
 use crate::results::observed::Observed;
 use crate::results::policies::SamePolicy;
@@ -150,7 +150,7 @@ fn json_candidate(
     index: usize,
 ) -> JsonCandidate {
     let (cells, candidate) = (observed.cells(), &section.candidates[index]);
-    let (behind, more_replications) = (candidate.behind, candidate.more_replications());
+    let (behind, more_replications) = (candidate.behind, more_replications(&candidate.checks));
     let mut fields = Record::default();
     fields.put_cell(observed.results(), &cells[candidate.cells[0]]);
     let same: Vec<usize> = candidate.cells[1..].iter().map(|cell| cells[*cell].number).collect();

@@ -7,7 +7,6 @@
 mod canvas;
 mod encode;
 mod guides;
-mod heading;
 mod labels;
 mod layout;
 mod lettering;
@@ -18,9 +17,10 @@ mod series;
 mod tables;
 mod vector;
 
-use super::Figure;
-use canvas::Canvas;
-use layout::Layout;
+use super::{Figure, KeySample};
+use canvas::{Align, Canvas, Rect, Spot};
+use layout::{Layout, MARGIN, SAMPLE};
+use lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use pixels::Pixels;
 use vector::Drawing;
 
@@ -57,7 +57,7 @@ impl Format {
 /// The figure as a PNG file.
 pub fn png(figure: &Figure) -> Vec<u8> {
     lettering::register();
-    let mut pixels = pixels::blank(figure.width, figure.height);
+    let mut pixels = Vec::new();
     paint(figure, &Pixels::new(&mut pixels, figure.width, figure.height));
     encode::png(&encode::averaged(&pixels, figure.width), figure.width, figure.height)
 }
@@ -72,9 +72,36 @@ pub fn svg(figure: &Figure, top: u32) -> String {
 
 fn paint(figure: &Figure, canvas: &dyn Canvas) {
     let layout = Layout::new(figure);
-    heading::paint(canvas, figure, &layout);
+    paint_heading(canvas, figure, &layout);
     for (panel, frame) in figure.panels.iter().zip(&layout.frames) {
         panel::paint_panel(canvas, panel, *frame);
+    }
+}
+
+/// Draws everything around the panels: title, subtitle, legend and remarks.
+fn paint_heading(canvas: &dyn Canvas, figure: &Figure, layout: &Layout) {
+    for (text, lettering, y) in [(&figure.title, TITLE, 56.0), (&figure.subtitle, SUBTITLE, 100.0)] {
+        let text = lettering.fitted(text, f64::from(figure.width) - 2.0 * MARGIN);
+        canvas.text(&text, (MARGIN, y), lettering, Align::Left);
+    }
+    for (key, line) in figure.legend.iter().zip(&layout.legend) {
+        sample(canvas, &key.sample, line.spot);
+        canvas.text(&line.text, (line.spot.0 + SAMPLE, line.spot.1), LABEL, Align::Left);
+    }
+    for note in &layout.notes {
+        canvas.text(&note.text, note.spot, NOTE, Align::Left);
+    }
+}
+
+fn sample(canvas: &dyn Canvas, sample: &KeySample, (x, y): Spot) {
+    let middle = (x + (SAMPLE - 12.0) / 2.0, y);
+    match sample {
+        KeySample::Line(style) => {
+            canvas.line(&[(x, y), (x + SAMPLE - 12.0, y)], *style);
+            series::marker(canvas, middle, *style);
+        }
+        KeySample::Marker(style) => series::marker(canvas, middle, *style),
+        KeySample::Swatch(color) => canvas.rect(Rect::around(middle, 17.0, 11.0), *color, 1.0),
     }
 }
 

@@ -8,10 +8,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::charts;
-use super::draw;
 use super::error::FiguresError;
 use super::markup::escaped;
+use super::{charts, draw};
 use crate::answers::compare::{Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;

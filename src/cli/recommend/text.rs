@@ -1,7 +1,7 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
 use crate::answers::recommend::{
-    Check, Constraint, ConstraintStanding, RankedCandidate, RecommendRequest, Section,
+    Check, Constraint, ConstraintStanding, RankedCandidate, RecommendRequest, Section, more_replications,
 };
 use crate::cli::table::{Table, cells_text, count_text, interval, signed, with_ends};
 use crate::metrics::Metric;
@@ -54,7 +54,7 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
         if section.standing(index) != "undecided" {
             continue;
         }
-        text += &match candidate.more_replications() {
+        text += &match more_replications(&candidate.checks) {
             Some(more) => {
                 format!("   {}: about {} more replications would decide\n", name(index), count_text(more))
             }

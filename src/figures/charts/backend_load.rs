@@ -1,11 +1,8 @@
 //! How much of the load each backend carries, zone by zone.
 
 use super::axis::ValueAxis;
-use super::caption;
-use super::cells;
 use super::latency_cdf::over_replications;
-use super::palette;
-use super::zones;
+use super::{caption, cells, palette, zones};
 use crate::answers::gather::distinct;
 use crate::figures::mark::{
     DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries, ShadedSpan, Spread,

@@ -1,9 +1,8 @@
 //! Metrics by arm, where no axis is numeric: one bar per arm, from zero.
 
-use super::caption;
 use super::cells::Facet;
-use super::palette;
 use super::sheet::{Sheet, estimate};
+use super::{caption, palette};
 use crate::figures::mark::{Bar, Hairline, PanelMark, PlotValue};
 use crate::figures::style::Style;
 use crate::figures::{Figure, Panel, PanelAxis};

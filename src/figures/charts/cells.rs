@@ -1,8 +1,6 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
-use super::axis;
-use super::caption;
-use super::palette;
+use super::{axis, caption, palette};
 use crate::answers::gather::distinct;
 use crate::figures::mark::PanelMark;
 use crate::figures::wording::values_text;

@@ -1,9 +1,7 @@
 //! Latency by quantile: what the cumulative distribution is known to pass through.
 
 use super::axis::ValueAxis;
-use super::caption;
-use super::cells;
-use super::palette;
+use super::{caption, cells, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::Style;
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};

@@ -1,10 +1,7 @@
 //! Charts of scalar metrics: against the first numeric axis, or as bars by arm where there is none.
 
-use super::axis;
-use super::bars;
-use super::cells;
 use super::sheet::{Sheet, Shown, estimate};
-use super::versus;
+use super::{axis, bars, cells, versus};
 use crate::figures::Figure;
 use crate::metrics::Metric;
 use crate::results::Results;

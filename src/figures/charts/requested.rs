@@ -62,7 +62,11 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     let metric = Metric::find(&request.metric)?;
     let column = |name: &str| results.axes.iter().position(|axis| axis == name);
     let is_log = |letter: char| request.log.as_ref().is_some_and(|log| log.contains(letter));
-    let shown = with_arms(results, request.arms.as_deref());
+    // Arms keep their places, and so their looks.
+    let mut shown = results.clone();
+    if let Some(arms) = &request.arms {
+        shown.cells.retain(|cell| arms.contains(&results.arms[cell.arm]));
+    }
     let along = NumericAxis { log: is_log('x'), ..axis::numeric(&shown, column(&request.axis)?)? };
     let all = cells::facets(&shown, Some(along.index));
     let count = all.len();
@@ -90,15 +94,6 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     figure.legend.retain(|key| shown.cells.iter().any(|cell| shown.arms[cell.arm] == key.name));
     figure.title = request.title.clone().unwrap_or_else(|| format!("{words} by {}", along.name));
     Some(figure)
-}
-
-/// The results with the cells of `arms` only. Arms keep their places, and so their looks.
-fn with_arms(results: &Results, arms: Option<&[String]>) -> Results {
-    let mut shown = results.clone();
-    if let Some(arms) = arms {
-        shown.cells.retain(|cell| arms.contains(&results.arms[cell.arm]));
-    }
-    shown
 }
 
 /// For each value of the axis at `axis` the facet in the middle of those that have it.

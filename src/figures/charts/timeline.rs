@@ -5,10 +5,8 @@ mod faults;
 use std::collections::BTreeMap;
 
 use super::axis::ValueAxis;
-use super::caption;
-use super::cells;
-use super::palette;
 use super::zones::{self, Zones};
+use super::{caption, cells, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries, Spread};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::TimelineRow;
@@ -215,9 +213,7 @@ fn legend(results: &Results, cells: &[&ResultCell], zones: &Zones, clock: &Clock
         },
         sample: KeySample::Line(palette::zone(position)),
     };
-    let shades = faults::legend(results, cells, clock).into_iter();
-    let shades = shades.map(|(name, color)| Key { name, sample: KeySample::Swatch(color) });
-    zones.labels.iter().enumerate().map(zone).chain(shades).collect()
+    zones.labels.iter().enumerate().map(zone).chain(faults::legend(results, cells, clock)).collect()
 }
 
 /// What has to be said beside `selected`, which is said of the cells.

@@ -1,10 +1,9 @@
 //! What crossing zones costs against what it saves: one point per cell, the best of them marked.
 
 use super::axis::{self, ValueAxis};
-use super::caption;
 use super::cells::{self, Facet};
-use super::palette;
 use super::sheet::estimate;
+use super::{caption, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::{capitalized, values_text};

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::caption;
-use super::cells;
-use super::zones;
+use super::{caption, cells, zones};
 use crate::figures::mark::{HeatCell, PanelMark};
 use crate::figures::{Figure, Panel, PanelAxis};
 use crate::metrics::unit::Unit;

@@ -1,11 +1,10 @@
 //! Metrics against the first numeric axis: one line per arm, a level for each arm that lacks the axis.
 
 use super::axis::{NumericAxis, number};
-use super::caption;
 use super::cells::Facet;
-use super::palette;
 use super::sheet::{Sheet, estimate};
 use super::steps::{Steps, thresholds};
+use super::{caption, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::{Figure, KeySample, Panel, PanelAxis, Scale};
 use crate::metrics::Metric;

@@ -31,12 +31,6 @@ pub(super) const SAMPLE: f64 = 66.0;
 /// The width that the name of a legend entry may take.
 const NAME: f64 = 420.0;
 
-/// Ticks are at least so far apart, and at most so many: more would stripe the paper.
-const X_SPACING: f64 = 84.0;
-const X_TICKS: f64 = 12.0;
-const Y_SPACING: f64 = 46.0;
-const Y_TICKS: f64 = 8.0;
-
 /// The places of everything on the paper.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
@@ -170,18 +164,8 @@ fn y_text_width(axis: &PanelAxis, height: f64) -> f64 {
     if !axis.shown {
         return 0.0;
     }
-    let ticks = Projection::new(axis, height, 0.0).ticks(y_spacing(height));
+    let ticks = Projection::new(axis, height, 0.0).ticks();
     largest(ticks.iter().map(|tick| TICK.width(&tick.text))).ceil()
-}
-
-/// How far apart the ticks of a horizontal axis of this width are at least.
-pub(super) fn x_spacing(width: f64) -> f64 {
-    X_SPACING.max(width / X_TICKS)
-}
-
-/// How far apart the ticks of a vertical axis of this height are at least.
-pub(super) fn y_spacing(height: f64) -> f64 {
-    Y_SPACING.max(height / Y_TICKS)
 }
 
 /// The height or width of each place of a category axis that is `length` pixels long.

@@ -1,13 +1,10 @@
 //! A panel from back to front: shading, grid, axes, marks, words.
 
 use super::canvas::{Align, Canvas, Rect};
-use super::guides;
-use super::labels;
 use super::layout::{self, Frame, TICK_GAP};
 use super::lettering::{LABEL, Lettering, PANEL, TICK};
 use super::projection::{AxisTick, Plane, Projection};
-use super::series;
-use super::tables;
+use super::{guides, labels, series, tables};
 use crate::figures::mark::PanelMark;
 use crate::figures::style::{Color, Style};
 use crate::figures::{Panel, PanelAxis, Scale};
@@ -55,11 +52,11 @@ fn paint_title(canvas: &dyn Canvas, panel: &Panel, plot: Rect) {
 /// Draws what lies behind the marks: one thin line per tick of a numeric axis.
 fn paint_grid(canvas: &dyn Canvas, plot: Rect, x: Projection<'_>, y: Projection<'_>) {
     let style = Style::line(GRID, 1.5);
-    for tick in numbers(x, layout::x_spacing(plot.width())) {
+    for tick in numbers(x) {
         let at = x.at(tick.value);
         canvas.line(&[(at, plot.top), (at, plot.bottom)], style);
     }
-    for tick in numbers(y, layout::y_spacing(plot.height())) {
+    for tick in numbers(y) {
         let at = y.at(tick.value);
         canvas.line(&[(plot.left, at), (plot.right, at)], style);
     }
@@ -80,15 +77,15 @@ fn paint_axes(canvas: &dyn Canvas, frame: Frame, x: Projection<'_>, y: Projectio
     }
 }
 
-fn numbers(projection: Projection<'_>, spacing: f64) -> Vec<AxisTick> {
+fn numbers(projection: Projection<'_>) -> Vec<AxisTick> {
     match projection.axis.scale {
         Scale::Category(_) => Vec::new(),
-        Scale::Linear | Scale::Log => projection.ticks(spacing),
+        Scale::Linear | Scale::Log => projection.ticks(),
     }
 }
 
 fn x_texts(canvas: &dyn Canvas, plot: Rect, x: Projection<'_>) {
-    let ticks = x.ticks(layout::x_spacing(plot.width()));
+    let ticks = x.ticks();
     let room = layout::slot(x.axis, plot.width()) - 8.0;
     let fitted: Vec<String> = ticks.iter().map(|tick| TICK.fitted(&tick.text, room)).collect();
     // Names cut to a letter or two say nothing: then none is better.
@@ -104,7 +101,7 @@ fn x_texts(canvas: &dyn Canvas, plot: Rect, x: Projection<'_>) {
 
 fn y_texts(canvas: &dyn Canvas, frame: Frame, y: Projection<'_>) {
     let Frame { plot, y_room } = frame;
-    for tick in y.ticks(layout::y_spacing(plot.height())) {
+    for tick in y.ticks() {
         let text = TICK.fitted(&tick.text, y_room);
         canvas.text(&text, (plot.left - TICK_GAP, y.at(tick.value)), TICK, Align::Right);
     }

@@ -15,18 +15,15 @@ use crate::figures::style::{Color, Style};
 
 const SCALE: f64 = OVERSAMPLING as f64;
 
-/// White pixels for a finished image of this size.
-pub(super) fn blank(width: u32, height: u32) -> Vec<u8> {
-    vec![255; (width * height * OVERSAMPLING * OVERSAMPLING * 3) as usize]
-}
-
 pub(super) struct Pixels<'a> {
     area: DrawingArea<BitMapBackend<'a>, Shift>,
 }
 
 impl<'a> Pixels<'a> {
-    pub(super) fn new(pixels: &'a mut [u8], width: u32, height: u32) -> Self {
+    /// White paper for a finished image of this size, which is drawn into `pixels`.
+    pub(super) fn new(pixels: &'a mut Vec<u8>, width: u32, height: u32) -> Self {
         let size = (width * OVERSAMPLING, height * OVERSAMPLING);
+        *pixels = vec![255; (size.0 * size.1 * 3) as usize];
         Self { area: BitMapBackend::with_buffer(pixels, size).into_drawing_area() }
     }
 

@@ -13,7 +13,8 @@ const CROWD: f64 = 2.0;
 
 pub(super) fn paint(canvas: &dyn Canvas, plane: Plane<'_>, series: &PointSeries) {
     let style = series.style;
-    for run in runs(&series.points) {
+    for run in series.points.split(Option::is_none) {
+        let run: Vec<&DataPoint> = run.iter().flatten().collect();
         match series.spread {
             Spread::Band if run.len() > 1 => band(canvas, plane, &run, style.color),
             _ => run.iter().for_each(|point| whiskers(canvas, plane, point, style)),
@@ -23,15 +24,6 @@ pub(super) fn paint(canvas: &dyn Canvas, plane: Plane<'_>, series: &PointSeries)
     for point in series.points.iter().flatten() {
         marker(canvas, plane.spot(point.x.value, point.y.value), style);
     }
-}
-
-/// The stretches of points without a gap.
-fn runs(points: &[Option<DataPoint>]) -> Vec<Vec<&DataPoint>> {
-    points
-        .split(Option::is_none)
-        .map(|run| run.iter().flatten().collect::<Vec<_>>())
-        .filter(|run| !run.is_empty())
-        .collect()
 }
 
 pub(super) fn path(plane: Plane<'_>, run: &[&DataPoint], join: Join) -> Vec<Spot> {

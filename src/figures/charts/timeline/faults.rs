@@ -4,6 +4,7 @@ use super::Clock;
 use crate::answers::gather::distinct;
 use crate::figures::mark::ShadedSpan;
 use crate::figures::style::Color;
+use crate::figures::{Key, KeySample};
 use crate::metrics::unit::Unit;
 use crate::results::description::FaultEntry;
 use crate::results::{ResultCell, Results};
@@ -56,7 +57,7 @@ pub(super) fn spans(results: &Results, cell: usize, clock: &Clock, named: bool) 
 }
 
 /// The shades that are seen, with what they mean.
-pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) -> Vec<(String, Color)> {
+pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) -> Vec<Key> {
     let spans: Vec<ShadedSpan> =
         cells.iter().flat_map(|cell| spans(results, cell.number, clock, false)).collect();
     let is_seen = |color: Color| spans.iter().any(|span| span.color == color);
@@ -68,7 +69,7 @@ pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) ->
         }
     };
     let seen = FAULTS.into_iter().chain([WARMUP]).filter(|shade| is_seen(*shade));
-    seen.map(|shade| (name(shade), shade)).collect()
+    seen.map(|shade| Key { name: name(shade), sample: KeySample::Swatch(shade) }).collect()
 }
 
 /// What the faults of cell number `cell` are, and when.
