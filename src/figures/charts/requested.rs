@@ -1,9 +1,8 @@
 //! The charts that an experiment asks for: one metric against one axis.
 
 use super::axis::{self, NumericAxis, ValueAxis};
-use super::cells::{self, Facet};
 use super::sheet::{Sheet, Shown, estimate};
-use super::versus;
+use super::{cells, versus};
 use crate::answers::gather::grouped;
 use crate::experiment::ChartRequest;
 use crate::figures::Figure;
@@ -71,9 +70,15 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     let all = cells::facets(&shown, Some(along.index));
     let count = all.len();
     let facets = match &request.facet {
-        Some(facet) => one_of_each(all, column(facet)?),
-        None => cells::spread(all, MOST_PANELS),
+        // For each value of the axis the one in the middle.
+        Some(facet) => {
+            let facet = column(facet)?;
+            let having = grouped(all, |a, b| a.values[facet] == b.values[facet]);
+            having.into_iter().flat_map(|having| cells::spread(having, 1)).collect()
+        }
+        None => all,
     };
+    let facets = cells::spread(facets, MOST_PANELS);
     if !shown.cells.iter().any(|cell| estimate(&shown, cell, metric).is_some()) {
         return None;
     }
@@ -94,12 +99,6 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     figure.legend.retain(|key| shown.cells.iter().any(|cell| shown.arms[cell.arm] == key.name));
     figure.title = request.title.clone().unwrap_or_else(|| format!("{words} by {}", along.name));
     Some(figure)
-}
-
-/// For each value of the axis at `axis` the facet in the middle of those that have it.
-fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
-    let having = grouped(facets, |a, b| a.values[axis] == b.values[axis]);
-    cells::spread(having.into_iter().flat_map(|having| cells::spread(having, 1)).collect(), MOST_PANELS)
 }
 
 #[cfg(test)]
