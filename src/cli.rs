@@ -34,15 +34,12 @@ use console::Console;
 /// How a command ends: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// All done.
     Done = 0,
-    /// The run failed.
     Failed = 1,
     /// Wrong usage, or an error in the experiment file.
     Usage = 2,
     /// All done, but a threshold was missed.
     ThresholdMissed = 3,
-    /// Stopped by Ctrl-C.
     Interrupted = 130,
 }
 

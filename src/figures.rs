@@ -18,10 +18,10 @@ use crate::metrics::unit::Unit;
 use mark::{Hairline, PanelMark, ShadedSpan};
 use style::{Color, Style};
 
-/// One image: a heading, a legend, and panels in a grid.
+/// One image: a heading, a legend, and panels in a grid. Sizes are in pixels.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "most names say it")]
 pub struct Figure {
-    /// What is shown.
     pub title: String,
     /// Whence it comes: experiment, number of replications, what the bands and whiskers mean.
     pub subtitle: String,
@@ -33,29 +33,24 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// How many panels stand beside each other.
     pub columns: usize,
-    /// Width in pixels.
     pub width: u32,
-    /// Height in pixels.
     pub height: u32,
 }
 
 /// One entry of the legend.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Key {
-    /// The name beside the sample.
     pub name: String,
-    /// The sample.
     pub sample: KeySample,
 }
 
 /// What a legend entry shows.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum KeySample {
-    /// A piece of line with its marker.
     Line(Style),
-    /// A marker alone.
     Marker(Style),
-    /// A filled square.
     Swatch(Color),
 }
 

@@ -74,22 +74,17 @@ pub struct LineAnswer {
 
 /// What was found.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "most names say it")]
 pub enum LineOutcome {
     /// The boundary lies between two neighbours: the last that keeps to all constraints with confidence, and the first that
     /// does not.
-    Between {
-        /// The last that does.
-        inside: JudgedValue,
-        /// The first that does not.
-        beyond: JudgedValue,
-    },
+    Between { inside: JudgedValue, beyond: JudgedValue },
     /// Both ends of the range keep to all constraints with confidence.
     Everywhere([JudgedValue; 2]),
     /// Neither end does.
     Nowhere([JudgedValue; 2]),
     /// The best of what was tried.
     Best {
-        /// Its position.
         at: usize,
         /// The metric there.
         estimate: Estimate,

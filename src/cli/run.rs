@@ -74,7 +74,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     };
     let name = shard.map_or_else(|| experiment.name().to_owned(), |shard| shard.folder(experiment.name()));
     let path = args.out.unwrap_or_else(|| Path::new("results").join(name));
-    let search = args.search.is_asked().then(|| args.search.read(&experiment)).transpose()?;
+    let search = args.search.read(&experiment)?;
     if args.dry_run {
         let (table, total) = match &search {
             Some(search) => search::plan(search),

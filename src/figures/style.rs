@@ -71,13 +71,14 @@ pub enum Dash {
     Solid,
     Dashed,
     Dotted,
-    DashDot,
+    /// Dashes and dots in turn.
+    Alternating,
     Long,
 }
 
 impl Dash {
     /// Every pattern, in the order in which they are given out.
-    pub const ALL: [Self; 5] = [Self::Solid, Self::Dashed, Self::DashDot, Self::Dotted, Self::Long];
+    pub const ALL: [Self; 5] = [Self::Solid, Self::Dashed, Self::Alternating, Self::Dotted, Self::Long];
 }
 
 /// What a series looks like.

@@ -50,17 +50,13 @@ impl Steps {
     pub(super) fn notes(self) -> Vec<String> {
         let drawn =
             "Dotted: k of n backends of a zone. Between two of these, every ratio is the same policy.";
-        let too_many = self.too_many;
-        caption::said([
-            (self.drawn, drawn.to_owned()),
-            (
-                too_many > 0,
-                format!(
-                    "Lines step at the thresholds k/n of n backends a zone, of which {too_many} are too many to draw."
-                ),
-            ),
-            (self.skipped, "Slopes: no cell lies between these thresholds.".to_owned()),
-        ])
+        let too_many = format!(
+            "Lines step at the thresholds k/n of n backends a zone, of which {} are too many to draw.",
+            self.too_many
+        );
+        let skipped = "Slopes: no cell lies between these thresholds.".to_owned();
+        let drawn = (self.drawn, drawn.to_owned());
+        caption::said([drawn, (self.too_many > 0, too_many), (self.skipped, skipped)])
     }
 
     /// The line through the points of `series`, level between `edges`, and its markers. Where cells of one policy differ,

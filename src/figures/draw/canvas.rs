@@ -100,7 +100,7 @@ pub(super) fn pattern(dash: Dash) -> &'static [f64] {
         Dash::Solid => &[],
         Dash::Dashed => &[4.0, 2.5],
         Dash::Dotted => &[1.2, 1.8],
-        Dash::DashDot => &[5.0, 2.0, 1.2, 2.0],
+        Dash::Alternating => &[5.0, 2.0, 1.2, 2.0],
         Dash::Long => &[8.0, 3.0],
     }
 }

@@ -3,7 +3,7 @@
 use super::canvas::{Align, Canvas, Rect};
 use super::layout::{self, Frame, TICK_GAP};
 use super::lettering::{LABEL, Lettering, PANEL, TICK};
-use super::projection::{AxisTick, Plane, Projection};
+use super::projection::{Plane, Projection};
 use super::{guides, labels, series, tables};
 use crate::figures::mark::PanelMark;
 use crate::figures::style::{Color, Style};
@@ -52,11 +52,12 @@ fn paint_title(canvas: &dyn Canvas, panel: &Panel, plot: Rect) {
 /// Draws what lies behind the marks: one thin line per tick of a numeric axis.
 fn paint_grid(canvas: &dyn Canvas, plot: Rect, x: Projection<'_>, y: Projection<'_>) {
     let style = Style::line(GRID, 1.5);
-    for tick in numbers(x) {
+    let is_number = |axis: &Projection<'_>| !matches!(axis.axis.scale, Scale::Category(_));
+    for tick in Some(x).filter(is_number).into_iter().flat_map(Projection::ticks) {
         let at = x.at(tick.value);
         canvas.line(&[(at, plot.top), (at, plot.bottom)], style);
     }
-    for tick in numbers(y) {
+    for tick in Some(y).filter(is_number).into_iter().flat_map(Projection::ticks) {
         let at = y.at(tick.value);
         canvas.line(&[(plot.left, at), (plot.right, at)], style);
     }
@@ -74,13 +75,6 @@ fn paint_axes(canvas: &dyn Canvas, frame: Frame, x: Projection<'_>, y: Projectio
     }
     if y.axis.shown {
         y_texts(canvas, frame, y);
-    }
-}
-
-fn numbers(projection: Projection<'_>) -> Vec<AxisTick> {
-    match projection.axis.scale {
-        Scale::Category(_) => Vec::new(),
-        Scale::Linear | Scale::Log => projection.ticks(),
     }
 }
 

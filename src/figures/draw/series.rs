@@ -32,14 +32,9 @@ pub(super) fn path(plane: Plane<'_>, run: &[&DataPoint], join: Join) -> Vec<Spot
         Join::None => Vec::new(),
         Join::Straight => spots.collect(),
         Join::Step => {
-            let mut path: Vec<Spot> = Vec::new();
-            for spot in spots {
-                if let Some(last) = path.last().copied() {
-                    path.push((spot.0, last.1));
-                }
-                path.push(spot);
-            }
-            path
+            let spots: Vec<Spot> = spots.collect();
+            let steps = spots.windows(2).flat_map(|ends| [(ends[1].0, ends[0].1), ends[1]]);
+            spots.first().copied().into_iter().chain(steps).collect()
         }
     }
 }
