@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use crate::experiment::{Experiment, ExperimentError, Overrides, QUICKSTART, Source, nearest};
+use crate::experiment::{Experiment, ExperimentError, Overrides, nearest};
 use crate::figures::draw::Format;
 use crate::figures::error::FiguresError;
 use crate::job::JobError;
@@ -34,15 +34,12 @@ use console::Console;
 /// How a command ends: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// All done.
     Done = 0,
-    /// The run failed.
     Failed = 1,
     /// Wrong usage, or an error in the experiment file.
     Usage = 2,
     /// All done, but a threshold was missed.
     ThresholdMissed = 3,
-    /// Stopped by Ctrl-C.
     Interrupted = 130,
 }
 
@@ -153,6 +150,43 @@ impl ChartFormat {
             Self::Svg => &[Format::Svg],
             Self::Both => &[Format::Png, Format::Svg],
         }
+    }
+}
+
+/// Which charts a job ends with.
+#[derive(Debug, Args)]
+struct ChartArgs {
+    /// Write no charts.
+    #[arg(long)]
+    no_charts: bool,
+    /// How charts are written: pixels, shapes, or both.
+    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
+    format: ChartFormat,
+}
+
+impl ChartArgs {
+    fn files(&self) -> Option<&'static [Format]> {
+        (!self.no_charts).then(|| self.format.files())
+    }
+}
+
+/// The experiment that a question is about, without running it.
+#[derive(Debug, Args)]
+struct ExperimentArgs {
+    /// The experiment file.
+    #[arg(value_name = "EXPERIMENT.toml")]
+    file: PathBuf,
+    /// Only this arm.
+    #[arg(long, value_name = "NAME")]
+    arm: Option<String>,
+    #[command(flatten)]
+    overrides: OverrideArgs,
+}
+
+impl ExperimentArgs {
+    fn read(&self) -> Result<Experiment, ExperimentError> {
+        let overrides = Overrides { set: self.overrides.set.clone(), ..Overrides::default() };
+        Experiment::read(&self.file, &overrides)
     }
 }
 
@@ -268,21 +302,7 @@ fn show(error: &clap::Error) -> Status {
 
 /// How many threads to use: `jobs`, or one for each core.
 fn threads(jobs: Option<NonZeroUsize>) -> anyhow::Result<usize> {
-    let jobs = match jobs {
-        Some(jobs) => jobs,
-        None => std::thread::available_parallelism().context("can't tell the number of cores; use --jobs")?,
-    };
+    let cores = std::thread::available_parallelism;
+    let jobs = jobs.map_or_else(cores, Ok).context("can't tell the number of cores; use --jobs")?;
     Ok(jobs.get().min(MAX_JOBS))
-}
-
-/// Reads an experiment, or the quickstart without a file.
-fn read_experiment(file: Option<&PathBuf>, overrides: &Overrides) -> Result<Experiment, ExperimentError> {
-    match file {
-        Some(path) => Experiment::read(path, overrides),
-        None => {
-            let source =
-                Source { name: "quickstart.toml (embedded)".to_owned(), text: QUICKSTART.to_owned() };
-            Experiment::parse(source, overrides)
-        }
-    }
 }

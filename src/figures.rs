@@ -7,21 +7,21 @@
 pub mod charts;
 pub mod draw;
 pub mod error;
-pub mod mark;
+mod mark;
 pub mod markup;
 pub mod page;
-pub mod style;
+mod style;
 pub mod wording;
 
 use crate::answers::gather::distinct;
 use crate::metrics::unit::Unit;
-use mark::PanelMark;
+use mark::{Hairline, PanelMark, ShadedSpan};
 use style::{Color, Style};
 
-/// One image: a heading, a legend, and panels in a grid.
+/// One image: a heading, a legend, and panels in a grid. Sizes are in pixels.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "most names say it")]
 pub struct Figure {
-    /// What is shown.
     pub title: String,
     /// Whence it comes: experiment, number of replications, what the bands and whiskers mean.
     pub subtitle: String,
@@ -33,29 +33,24 @@ pub struct Figure {
     pub panels: Vec<Panel>,
     /// How many panels stand beside each other.
     pub columns: usize,
-    /// Width in pixels.
     pub width: u32,
-    /// Height in pixels.
     pub height: u32,
 }
 
 /// One entry of the legend.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Key {
-    /// The name beside the sample.
     pub name: String,
-    /// The sample.
     pub sample: KeySample,
 }
 
 /// What a legend entry shows.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum KeySample {
-    /// A piece of line with its marker.
     Line(Style),
-    /// A marker alone.
     Marker(Style),
-    /// A filled square.
     Swatch(Color),
 }
 
@@ -70,6 +65,10 @@ pub struct Panel {
     pub x: PanelAxis,
     /// The vertical axis.
     pub y: PanelAxis,
+    /// Shaded stretches of the horizontal axis, behind everything.
+    pub spans: Vec<ShadedSpan>,
+    /// Thin lines behind the marks.
+    pub hairlines: Vec<Hairline>,
     /// What is drawn, in this order: later marks cover earlier ones.
     pub marks: Vec<PanelMark>,
 }
@@ -100,6 +99,14 @@ pub enum Scale {
     Category(Vec<String>),
 }
 
+impl Panel {
+    /// A panel without title that has these `marks` between its axes.
+    pub fn new(x: PanelAxis, y: PanelAxis, marks: Vec<PanelMark>) -> Self {
+        let (spans, hairlines) = (Vec::new(), Vec::new());
+        Self { title: String::new(), badge: None, x, y, spans, hairlines, marks }
+    }
+}
+
 /// The least width and height of a figure in pixels.
 pub const SMALLEST: (u32, u32) = (1600, 1000);
 
@@ -121,25 +128,13 @@ impl Figure {
         }
     }
 
-    /// Leaves the axis texts to the outermost panels: all panels of a row share their vertical axis, all of a
-    /// column their horizontal one.
-    pub fn share_axes(&mut self) {
-        self.share_x_axes();
-        self.share_y_axes();
-    }
-
-    /// Leaves the text of the horizontal axes to the last panel of each column.
-    pub fn share_x_axes(&mut self) {
+    /// Leaves axis texts to the outermost panels: those of horizontal axes to the last panel of each column, if they are shared
+    /// in `x`, and those of vertical axes to the first column, if they are in `y`.
+    pub fn share_axes(&mut self, x: bool, y: bool) {
         let count = self.panels.len();
         for (index, panel) in self.panels.iter_mut().enumerate() {
-            panel.x.shown = index + self.columns >= count;
-        }
-    }
-
-    /// Leaves the text of the vertical axes to the first column.
-    pub fn share_y_axes(&mut self) {
-        for (index, panel) in self.panels.iter_mut().enumerate() {
-            panel.y.shown = index % self.columns == 0;
+            panel.x.shown = !x || index + self.columns >= count;
+            panel.y.shown = !y || index % self.columns == 0;
         }
     }
 
@@ -210,9 +205,9 @@ mod tests {
     #[test]
     fn inner_panels_leave_axis_texts_to_the_outer_ones() {
         let axis = || PanelAxis::linear("", Unit::Number, (0.0, 1.0));
-        let panel = || Panel { title: String::new(), badge: None, x: axis(), y: axis(), marks: Vec::new() };
+        let panel = || Panel::new(axis(), axis(), Vec::new());
         let mut figure = Figure::new("", (0..5).map(|_| panel()).collect(), 3);
-        figure.share_axes();
+        figure.share_axes(true, true);
         let shown: Vec<_> = figure.panels.iter().map(|panel| (panel.x.shown, panel.y.shown)).collect();
         assert_eq!(shown, [(false, true), (false, false), (true, false), (true, true), (true, false)]);
     }

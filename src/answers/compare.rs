@@ -16,6 +16,7 @@ use crate::results::observed::{Observed, QuestionError};
 use crate::stats::holm;
 use baseline::Baseline;
 pub use best::Best;
+pub(super) use best::not_told_apart;
 pub(super) use effect::draws;
 pub use effect::{BOOTSTRAP_SEED, Effect};
 
@@ -83,18 +84,15 @@ pub struct ComparedRow {
 
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "most names say it")]
 pub enum ComparisonVerdict {
-    /// It is the baseline.
     Baseline,
     /// The same value in every replication, to the last digit.
     Identical,
-    /// A difference to the good.
     Better,
-    /// A difference to the bad.
     Worse,
-    /// More, of a metric that is neither good nor bad.
+    // Of a metric that is neither good nor bad.
     Higher,
-    /// Less, of such a metric.
     Lower,
     /// The replications do not show a difference. That is not equality.
     NotShown,

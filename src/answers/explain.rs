@@ -20,19 +20,17 @@ use crate::time::SimTime;
 
 /// Primaries and failovers apart; of a target pool, its own instances and those of its backup pool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names are those of the roles")]
 pub struct ByRole {
-    /// Of the first role.
     pub primary: Vec<String>,
-    /// Of the second.
     pub failover: Vec<String>,
 }
 
 /// The backends that may serve at all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct EligibleNames {
-    /// What they are.
     pub kind: &'static str,
-    /// Who they are.
     pub backends: Vec<String>,
 }
 
@@ -64,10 +62,9 @@ pub struct SplitPart {
 
 /// A policy that is not of the load balancer's own.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct ExplainedPolicy {
-    /// Its name.
     pub name: &'static str,
-    /// Its steps.
     pub steps: Vec<ExplainedStep>,
 }
 

@@ -16,14 +16,12 @@ pub(super) use candidate::check;
 pub use candidate::{Check, Rank, RankedCandidate, more_replications, standing};
 pub use constraint::{Constraint, ConstraintStanding};
 
-/// What is sought.
+/// What is sought: a metric that is to be low, or high, and what must be kept to.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct RecommendRequest {
-    /// The metric that is to be low.
     pub objective: String,
-    /// Or high.
     pub maximize: bool,
-    /// What must be kept to.
     pub constraints: Vec<Constraint>,
 }
 

@@ -74,22 +74,17 @@ pub struct LineAnswer {
 
 /// What was found.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "most names say it")]
 pub enum LineOutcome {
     /// The boundary lies between two neighbours: the last that keeps to all constraints with confidence, and the first that
     /// does not.
-    Between {
-        /// The last that does.
-        inside: JudgedValue,
-        /// The first that does not.
-        beyond: JudgedValue,
-    },
+    Between { inside: JudgedValue, beyond: JudgedValue },
     /// Both ends of the range keep to all constraints with confidence.
     Everywhere([JudgedValue; 2]),
     /// Neither end does.
     Nowhere([JudgedValue; 2]),
     /// The best of what was tried.
     Best {
-        /// Its position.
         at: usize,
         /// The metric there.
         estimate: Estimate,
@@ -169,7 +164,7 @@ impl Question {
     fn boundary(&self, line: &SearchedLine, constraints: &[Constraint]) -> Sought<LineAnswer> {
         let judged: BTreeMap<usize, JudgedValue> =
             line.points.keys().map(|at| (*at, self.judge(line, *at, constraints))).collect();
-        let keeps = |at: usize| judged.get(&at).map(|one| one.standing() == ConstraintStanding::Kept);
+        let keeps = |at: usize| judged.get(&at).map(|one| standing(&one.checks) == ConstraintStanding::Kept);
         let ends = || [judged[&0].clone(), judged[&self.last].clone()];
         let (outcome, strays) = match section::bisect(self.last, keeps) {
             Sought::Missing(positions) => return Sought::Missing(positions),
@@ -237,14 +232,7 @@ impl Question {
 /// The positions that stand elsewhere than `inside` says, with confidence.
 fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) -> Vec<usize> {
     let wrong = |at| if inside(at) { ConstraintStanding::Broken } else { ConstraintStanding::Kept };
-    judged.values().filter(|one| one.standing() == wrong(one.at)).map(|one| one.at).collect()
-}
-
-impl JudgedValue {
-    /// What its checks come to.
-    pub fn standing(&self) -> ConstraintStanding {
-        standing(&self.checks)
-    }
+    judged.values().filter(|one| standing(&one.checks) == wrong(one.at)).map(|one| one.at).collect()
 }
 
 impl TriedValue {

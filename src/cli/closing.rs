@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Status;
 use super::console::Console;
-use super::table::{Table, range_text};
+use super::table::{Table, range_text, run_text};
 use crate::answers::disagreement::disagreements;
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged_at_once, shown};
 use crate::experiment::{Cell, Experiment};
@@ -55,7 +55,9 @@ fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
     for row in rows.iter().take(ROWS_SHOWN) {
         let values =
             Metric::headlines().zip(&row[0].1).map(|(metric, value)| value_text(metric.format, *value));
-        table.row([name(row[0].0, row[row.len() - 1].0, row.len())].into_iter().chain(values));
+        let ends = [row[0].0, row[row.len() - 1].0]
+            .map(|cell| cell.values.iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+        table.row([run_text(&row[0].0.arm, &ends, row.len())].into_iter().chain(values));
     }
     let mut text = table.render("", &[]);
     if rows.len() > ROWS_SHOWN {
@@ -74,18 +76,6 @@ fn value_text(unit: Unit, value: Option<Interval>) -> String {
     let Some(interval) = value else { return "–".to_owned() };
     let half = interval.half_width.map(|half| format!(" ± {}", unit.text(half)));
     format!("{}{}", unit.text(interval.mean), half.unwrap_or_default())
-}
-
-/// The name of `count` cells of an arm.
-fn name(first: &Cell, last: &Cell, count: usize) -> String {
-    let values = |cell: &Cell| {
-        let values = cell.values.iter().flatten().map(ToString::to_string);
-        values.collect::<Vec<_>>().join(" ")
-    };
-    match count {
-        1 => format!("{} {}", first.arm, values(first)).trim_end().to_owned(),
-        count => format!("{} {} … {} ({count} cells)", first.arm, values(first), values(last)),
-    }
 }
 
 /// Says what was judged: who wants quiet sees the misses only.

@@ -42,18 +42,16 @@ pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<S
         AnswerFormat::Table => text::render(&observed, &comparison),
         AnswerFormat::Csv => csv_text(&records(&observed, &comparison)),
         AnswerFormat::Json => {
-            let answer = Answer {
-                experiment: observed.results().description.name.clone(),
-                baseline: baseline_text(&observed, &comparison),
-                confidence: 1.0 - FAMILY_ERROR,
-                correction: "holm",
-                tests: comparison.tests,
-                bootstrap_resamples: RESAMPLES,
-                bootstrap_seed: BOOTSTRAP_SEED,
-                rows: records(&observed, &comparison),
-                notes: comparison.notes.clone(),
-            };
-            serde_json::to_string_pretty(&answer)? + "\n"
+            let mut head = Record::default();
+            head.put("experiment", observed.results().description.name.as_str());
+            head.put("baseline", baseline_text(&observed, &comparison));
+            head.put("confidence", 1.0 - FAMILY_ERROR);
+            head.put("correction", "holm");
+            head.put("tests", comparison.tests);
+            head.put("bootstrap_resamples", RESAMPLES);
+            head.put("bootstrap_seed", BOOTSTRAP_SEED);
+            let (rows, notes) = (records(&observed, &comparison), &comparison.notes);
+            serde_json::to_string_pretty(&Answer { head, rows, notes })? + "\n"
         }
     };
     console.data(&answer)?;
@@ -62,16 +60,11 @@ pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<S
 }
 
 #[derive(Debug, Serialize)]
-struct Answer {
-    experiment: String,
-    baseline: String,
-    confidence: f64,
-    correction: &'static str,
-    tests: usize,
-    bootstrap_resamples: usize,
-    bootstrap_seed: u64,
+struct Answer<'a> {
+    #[serde(flatten)]
+    head: Record,
     rows: Vec<Record>,
-    notes: Vec<String>,
+    notes: &'a [String],
 }
 
 /// The baseline in words: its one cell, or its arm.

@@ -63,14 +63,21 @@ impl Console {
 
     /// Warns of something that is no error, unless quiet.
     pub(super) fn caution(self, text: &str) {
-        let label = if self.color { "\u{1b}[1;33mwarning:\u{1b}[0m" } else { "warning:" };
-        self.note(&format!("{label} {text}"));
+        self.note(&self.labelled("warning:", 33, text));
     }
 
     /// Says something that even who wants quiet must know.
     pub(super) fn warn(self, text: &str) {
-        let label = if self.color { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
-        say(&format!("{label} {text}"));
+        say(&self.labelled("error:", 31, text));
+    }
+
+    /// `text` after a label in the terminal's colour of this number.
+    fn labelled(self, label: &str, color: u8, text: &str) -> String {
+        if self.color {
+            format!("\u{1b}[1;{color}m{label}\u{1b}[0m {text}")
+        } else {
+            format!("{label} {text}")
+        }
     }
 }
 

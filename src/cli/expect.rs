@@ -2,18 +2,17 @@
 
 mod text;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use clap::Args;
 use serde::Serialize;
 
 use super::console::Console;
-use super::{AnswerFormat, OverrideArgs, Status, read_experiment};
-use crate::answers::expect::{Caveat, Expectation, STATES_MAX, Shares, State, caveats, expect as expect_one};
+use super::{AnswerFormat, ExperimentArgs, Status};
+use crate::answers::expect::{
+    Caveat, Expectation, STATES_MAX, Shares, State, ZonePool, caveats, expect as expect_one,
+};
 use crate::answers::explain::check_name;
 use crate::answers::gather::distinct;
-use crate::experiment::{Cell, Experiment, Overrides};
+use crate::experiment::{Cell, Experiment};
 use crate::lb::backend::Role;
 use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
@@ -23,14 +22,8 @@ use crate::time::SimDuration;
 
 #[derive(Debug, Args)]
 pub(super) struct ExpectArgs {
-    /// The experiment file.
-    #[arg(value_name = "EXPERIMENT.toml")]
-    file: PathBuf,
-    /// Only this arm.
-    #[arg(long, value_name = "NAME")]
-    arm: Option<String>,
     #[command(flatten)]
-    overrides: OverrideArgs,
+    experiment: ExperimentArgs,
     /// A table to read, JSON, or CSV with one row for each cell and state of health.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
     format: AnswerFormat,
@@ -44,22 +37,22 @@ const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
 /// What is expected of one cell.
 struct Expected<'a> {
     cell: &'a Cell,
-    scenario: Arc<Scenario>,
+    pools: Vec<String>,
     expectation: Expectation,
     caveats: Vec<Caveat>,
 }
 
 pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Status> {
-    let overrides = Overrides { set: args.overrides.set.clone(), ..Overrides::default() };
-    let experiment = read_experiment(Some(&args.file), &overrides)?;
+    let experiment = args.experiment.read()?;
     // A warm-up that is to be found is taken to be long enough.
     let experiment = if experiment.finds_warmup() { experiment.with_warmup(LONG_WARMUP) } else { experiment };
-    check_name("arm", args.arm.as_deref(), experiment.arms())?;
-    let wanted = |cell: &&Cell| args.arm.as_ref().is_none_or(|arm| *arm == cell.arm);
+    let arm = args.experiment.arm.as_deref();
+    check_name("arm", arm, experiment.arms())?;
+    let wanted = |cell: &&Cell| arm.is_none_or(|arm| arm == cell.arm);
     let cells = experiment.cells().iter().filter(wanted).map(|cell| {
         let scenario = experiment.scenario(cell);
         let (expectation, caveats) = (expect_one(&scenario, STATES_MAX)?, caveats(&scenario));
-        Ok(Expected { cell, scenario, expectation, caveats })
+        Ok(Expected { cell, pools: pool_names(&scenario, &expectation.pools), expectation, caveats })
     });
     let cells = cells.collect::<Result<Vec<_>, QuestionError>>()?;
     console.data(&match args.format {
@@ -79,13 +72,12 @@ fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
 }
 
 /// The pools' names: their zones, and the role if it is not the primary one.
-fn pool_names(cell: &Expected<'_>) -> Vec<String> {
-    let name = |zone: &str, role: Role| match role {
-        Role::Primary => zone.to_owned(),
-        Role::Failover => format!("{zone}_failover"),
+fn pool_names(scenario: &Scenario, pools: &[ZonePool]) -> Vec<String> {
+    let name = |pool: &ZonePool| {
+        let role = if pool.role == Role::Failover { "_failover" } else { "" };
+        format!("{}{role}", scenario.zones[pool.zone])
     };
-    let pools = cell.expectation.pools.iter();
-    pools.map(|pool| name(&cell.scenario.zones[pool.zone], pool.role)).collect()
+    pools.iter().map(name).collect()
 }
 
 #[derive(Debug, Serialize)]
@@ -99,17 +91,17 @@ struct JsonCell {
 
 fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
     let one = |expected: &Expected<'_>| {
-        let pools = pool_names(expected);
+        let pools = &expected.pools;
         let state = |state: &State| {
             let mut record = Record::default();
             let counts = state.healthy.iter().map(|count| (*count).into());
             record.put("healthy", pools.iter().cloned().zip(counts).collect::<serde_json::Map<_, _>>());
             record.put("probability", state.probability);
-            put_shares(&mut record, &pools, &state.shares);
+            put_shares(&mut record, pools, &state.shares);
             record
         };
         let mut mean = Record::default();
-        put_shares(&mut mean, &pools, &expected.expectation.mean);
+        put_shares(&mut mean, pools, &expected.expectation.mean);
         JsonCell {
             cell: cell_record(experiment, expected.cell),
             mean,
@@ -122,11 +114,10 @@ fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
 
 /// One record for each cell and state, and one for each cell's mean. Pools of all cells have their columns.
 fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
-    let names = distinct(cells.iter().flat_map(pool_names));
+    let names: Vec<String> = distinct(cells.iter().flat_map(|cell| cell.pools.iter().cloned()));
     let mut records = Vec::new();
     for expected in cells {
-        let own = pool_names(expected);
-        let at = |name: &String| own.iter().position(|other| other == name);
+        let at = |name: &String| expected.pools.iter().position(|other| other == name);
         let record = |kind: &str, healthy: Option<&[usize]>, probability: f64, shares: &Shares| {
             let mut record = cell_record(experiment, expected.cell);
             record.put("kind", kind);

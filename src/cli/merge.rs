@@ -7,7 +7,7 @@ use clap::Args;
 use super::closing::close;
 use super::console::Console;
 use super::run::watching::{Terminal, told};
-use super::{ChartFormat, Status, check_is_folder};
+use super::{ChartArgs, Status, check_is_folder};
 use crate::job::merge;
 
 #[derive(Debug, Args)]
@@ -18,17 +18,13 @@ pub(super) struct MergeArgs {
     /// The results folder to make; it must not hold anything yet.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Write no charts.
-    #[arg(long)]
-    no_charts: bool,
-    /// How charts are written: pixels, shapes, or both.
-    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
-    format: ChartFormat,
+    #[command(flatten)]
+    charts: ChartArgs,
 }
 
 pub(super) fn merge(args: &MergeArgs, console: &Console) -> anyhow::Result<Status> {
     args.folders.iter().try_for_each(|folder| check_is_folder(folder))?;
-    let charts = (!args.no_charts).then(|| args.format.files());
-    let merged = merge::merge(&args.folders, &args.out, &mut Terminal::new(console, charts)).map_err(told)?;
+    let mut terminal = Terminal::new(console, args.charts.files());
+    let merged = merge::merge(&args.folders, &args.out, &mut terminal).map_err(told)?;
     Ok(close(&merged, &args.out, console))
 }

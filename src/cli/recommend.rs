@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use super::console::Console;
 use super::{Status, TextFormat, check_has_results};
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{Constraint, RecommendRequest, Section, recommend as recommend_all};
+use crate::answers::recommend::{
+    Constraint, RankedCandidate, RecommendRequest, Section, more_replications, recommend as recommend_all,
+};
 use crate::results::observed::Observed;
 use crate::results::policies::SamePolicy;
 use crate::results::record::Record;
@@ -52,9 +54,7 @@ pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Resu
     let same = policies.map_or(&[][..], |policies| &policies.same);
     console.data(&match args.format {
         TextFormat::Text => text::render(&observed, &request, &sections, same),
-        TextFormat::Json => {
-            serde_json::to_string_pretty(&Answer::new(&observed, &request, &sections, same))? + "\n"
-        }
+        TextFormat::Json => serde_json::to_string_pretty(&json(&observed, &request, &sections, same))? + "\n",
     })?;
     let all = sections.iter().all(|section| section.recommended.is_some());
     Ok(if all { Status::Done } else { Status::ThresholdMissed })
@@ -86,14 +86,7 @@ struct JsonSection {
 #[derive(Debug, Serialize)]
 struct JsonCandidate {
     #[serde(flatten)]
-    cell: Record,
-    same_cells: Vec<usize>,
-    standing: &'static str,
-    objective: Option<f64>,
-    behind: Option<f64>,
-    behind_ci_low: Option<f64>,
-    behind_ci_high: Option<f64>,
-    told_apart: Option<bool>,
+    fields: Record,
     constraints: Vec<Record>,
     more_replications: Option<u64>,
 }
@@ -105,89 +98,76 @@ struct JsonSame {
     thresholds: Vec<Record>,
 }
 
-impl Answer {
-    fn new(
-        observed: &Observed,
-        request: &RecommendRequest,
-        sections: &[Section],
-        same: &[SamePolicy],
-    ) -> Self {
-        let constraint = |constraint: &Constraint| {
-            let mut record = Record::default();
-            record.put("metric", constraint.metric.as_str());
-            record.put("bound", if constraint.at_most { "at_most" } else { "at_least" });
-            record.put("limit", constraint.limit);
-            record
-        };
-        Self {
-            experiment: observed.results().description.name.clone(),
-            objective: request.objective.clone(),
-            direction: if request.maximize { "maximize" } else { "minimize" },
-            constraints: request.constraints.iter().map(constraint).collect(),
-            confidence: 1.0 - FAMILY_ERROR,
-            correction: "bonferroni",
-            sections: sections.iter().map(|section| JsonSection::new(observed, request, section)).collect(),
-            same_policies: same.iter().map(JsonSame::new).collect(),
-        }
+fn json(
+    observed: &Observed,
+    request: &RecommendRequest,
+    sections: &[Section],
+    same: &[SamePolicy],
+) -> Answer {
+    let constraint = |constraint: &Constraint| {
+        let mut record = Record::default();
+        record.put("metric", constraint.metric.as_str());
+        record.put("bound", if constraint.at_most { "at_most" } else { "at_least" });
+        record.put("limit", constraint.limit);
+        record
+    };
+    let number = |candidate: &RankedCandidate| observed.cells()[candidate.cells[0]].number;
+    let section = |section: &Section| JsonSection {
+        axes: section.values.iter().map(|(axis, value)| (axis.clone(), value.as_str().into())).collect(),
+        recommended: section.recommended.map(|index| number(&section.candidates[index])),
+        binding: section.binding.iter().map(|index| request.constraints[*index].to_string()).collect(),
+        candidates: (0..section.candidates.len())
+            .map(|index| json_candidate(observed, request, section, index))
+            .collect(),
+    };
+    let threshold = |(needed, size): &(usize, usize)| {
+        let mut record = Record::default();
+        record.put("eligible", *needed);
+        record.put("backends", *size);
+        record
+    };
+    let policy = |same: &SamePolicy| JsonSame {
+        cells: same.cells.clone(),
+        keep: same.cells[same.cells.len() - 1],
+        thresholds: same.thresholds.iter().map(threshold).collect(),
+    };
+    Answer {
+        experiment: observed.results().description.name.clone(),
+        objective: request.objective.clone(),
+        direction: if request.maximize { "maximize" } else { "minimize" },
+        constraints: request.constraints.iter().map(constraint).collect(),
+        confidence: 1.0 - FAMILY_ERROR,
+        correction: "bonferroni",
+        sections: sections.iter().map(section).collect(),
+        same_policies: same.iter().map(policy).collect(),
     }
 }
 
-impl JsonSection {
-    fn new(observed: &Observed, request: &RecommendRequest, section: &Section) -> Self {
-        let number = |index: usize| observed.cells()[section.candidates[index].cells[0]].number;
-        let candidate = |index: usize| JsonCandidate::new(observed, request, section, index);
-        Self {
-            axes: section.values.iter().map(|(axis, value)| (axis.clone(), value.as_str().into())).collect(),
-            recommended: section.recommended.map(number),
-            binding: section.binding.iter().map(|index| request.constraints[*index].to_string()).collect(),
-            candidates: (0..section.candidates.len()).map(candidate).collect(),
-        }
-    }
-}
-
-impl JsonCandidate {
-    fn new(observed: &Observed, request: &RecommendRequest, section: &Section, index: usize) -> Self {
-        let candidate = &section.candidates[index];
-        let mut cell = Record::default();
-        cell.put_cell(observed.results(), &observed.cells()[candidate.cells[0]]);
-        let checks = request.constraints.iter().zip(&candidate.checks).map(|(constraint, check)| {
-            let mut record = Record::default();
-            record.put("metric", constraint.metric.as_str());
-            record.put("value", check.value);
-            record.put_ends("bound", check.ends);
-            record.put("standing", check.standing.name());
-            record.put("more_replications", check.more_replications);
-            record
-        });
-        let behind = candidate.behind;
-        let ends = behind.and_then(|rank| rank.ends);
-        Self {
-            cell,
-            same_cells: candidate.cells[1..].iter().map(|cell| observed.cells()[*cell].number).collect(),
-            standing: section.standing(index),
-            objective: candidate.objective,
-            behind: behind.map(|rank| rank.difference),
-            behind_ci_low: ends.map(|(low, _)| low),
-            behind_ci_high: ends.map(|(_, high)| high),
-            told_apart: behind.map(|rank| rank.told_apart),
-            constraints: checks.collect(),
-            more_replications: candidate.more_replications(),
-        }
-    }
-}
-
-impl JsonSame {
-    fn new(same: &SamePolicy) -> Self {
-        let threshold = |(needed, size): &(usize, usize)| {
-            let mut record = Record::default();
-            record.put("eligible", *needed);
-            record.put("backends", *size);
-            record
-        };
-        Self {
-            cells: same.cells.clone(),
-            keep: same.cells[same.cells.len() - 1],
-            thresholds: same.thresholds.iter().map(threshold).collect(),
-        }
-    }
+fn json_candidate(
+    observed: &Observed,
+    request: &RecommendRequest,
+    section: &Section,
+    index: usize,
+) -> JsonCandidate {
+    let (cells, candidate) = (observed.cells(), &section.candidates[index]);
+    let (behind, more_replications) = (candidate.behind, more_replications(&candidate.checks));
+    let mut fields = Record::default();
+    fields.put_cell(observed.results(), &cells[candidate.cells[0]]);
+    let same: Vec<usize> = candidate.cells[1..].iter().map(|cell| cells[*cell].number).collect();
+    fields.put("same_cells", same);
+    fields.put("standing", section.standing(index));
+    fields.put("objective", candidate.objective);
+    fields.put("behind", behind.map(|rank| rank.difference));
+    fields.put_ends("behind_ci", behind.and_then(|rank| rank.ends));
+    fields.put("told_apart", behind.map(|rank| rank.told_apart));
+    let checks = request.constraints.iter().zip(&candidate.checks).map(|(constraint, check)| {
+        let mut record = Record::default();
+        record.put("metric", constraint.metric.as_str());
+        record.put("value", check.value);
+        record.put_ends("bound", check.ends);
+        record.put("standing", check.standing.name());
+        record.put("more_replications", check.more_replications);
+        record
+    });
+    JsonCandidate { fields, constraints: checks.collect(), more_replications }
 }

@@ -12,8 +12,8 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
-use super::{ChartFormat, OverrideArgs, Status, read_experiment, threads};
-use crate::experiment::{AxisValue, Experiment, Overrides};
+use super::{ChartArgs, OverrideArgs, Status, threads};
+use crate::experiment::{AxisValue, Experiment, Overrides, QUICKSTART, Source};
 use crate::figures::draw::Format;
 use crate::job::agenda::Agenda;
 use crate::job::cost::expected_connections;
@@ -55,12 +55,8 @@ pub(super) struct RunArgs {
     resume: bool,
     #[command(flatten)]
     search: SearchArgs,
-    /// Write no charts.
-    #[arg(long)]
-    no_charts: bool,
-    /// How charts are written: pixels, shapes, or both.
-    #[arg(long, value_enum, default_value_t = ChartFormat::Png, value_name = "FORMAT")]
-    format: ChartFormat,
+    #[command(flatten)]
+    charts: ChartArgs,
 }
 
 pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
@@ -71,10 +67,14 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         ..Overrides::default()
     };
     let shard = args.shard.map(|shard| shard.resolve(|name| std::env::var(name).ok())).transpose()?;
-    let experiment = read_experiment(args.file.as_ref(), &overrides)?;
+    let quickstart = || Source { name: "quickstart.toml (embedded)".to_owned(), text: QUICKSTART.to_owned() };
+    let experiment = match &args.file {
+        Some(path) => Experiment::read(path, &overrides)?,
+        None => Experiment::parse(quickstart(), &overrides)?,
+    };
     let name = shard.map_or_else(|| experiment.name().to_owned(), |shard| shard.folder(experiment.name()));
     let path = args.out.unwrap_or_else(|| Path::new("results").join(name));
-    let search = args.search.is_asked().then(|| args.search.read(&experiment)).transpose()?;
+    let search = args.search.read(&experiment)?;
     if args.dry_run {
         let (table, total) = match &search {
             Some(search) => search::plan(search),
@@ -85,7 +85,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         return Ok(Status::Done);
     }
     let folder = Folder { path, shard, resume: args.resume, threads: threads(args.jobs)? };
-    let charts = (!args.no_charts && shard.is_none()).then(|| args.format.files());
+    let charts = args.charts.files().filter(|_| shard.is_none());
     match search {
         Some(search) => search::run(&search, &folder, charts, console),
         None => run_into(&folder, &experiment, charts, console),

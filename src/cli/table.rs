@@ -1,7 +1,7 @@
 //! Tables for the terminal: columns in line.
 
 pub(super) use crate::figures::wording::{
-    cells_text, count_text, interval, needed_text, p_text, range_text, signed,
+    cells_text, count_text, interval, needed_text, p_text, range_text, run_text, signed, with_ends,
 };
 
 /// A table whose columns are as wide as their widest field.
@@ -23,27 +23,24 @@ impl Table {
     pub(super) fn render(&self, indent: &str, right: &[bool]) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|field| width_of(field)).max().unwrap_or(0)
+            self.rows.iter().filter_map(|row| row.get(column)).map(|field| field.chars().count()).max()
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let widths: Vec<usize> = (0..columns).filter_map(width).collect();
         let mut text = String::new();
         for row in &self.rows {
             let mut line = indent.to_owned();
             for (column, field) in row.iter().enumerate() {
-                let pad = " ".repeat(widths[column] - width_of(field));
-                let to_right = right.get(column).copied().unwrap_or(false);
-                line += &if to_right { format!("{pad}{field}") } else { format!("{field}{pad}") };
-                line += "  ";
+                let width = widths[column];
+                line += &match right.get(column) {
+                    Some(true) => format!("{field:>width$}  "),
+                    _ => format!("{field:<width$}  "),
+                };
             }
             text += line.trim_end();
             text.push('\n');
         }
         text
     }
-}
-
-fn width_of(text: &str) -> usize {
-    text.chars().count()
 }
 
 #[cfg(test)]

@@ -32,41 +32,29 @@ use crate::results::observed::{FolderError, QuestionError};
 use crate::results::{CHARTS, Results, description};
 pub(super) use cells::spread;
 
-/// One kind of chart.
-#[derive(Clone, Copy, Debug)]
-pub struct Chart {
-    /// The name of its file, or the beginning of it.
-    pub name: &'static str,
-    /// Whether it shows metrics against the first numeric axis (or by arm, if there is none) and says so in the
-    /// name of its file.
-    pub against_axis: bool,
-    /// The figure; none where the results have nothing to show in it.
-    pub figure: fn(&Results) -> Option<Figure>,
-}
+/// The name of a chart's file or the beginning of it, whether it shows metrics against the first numeric axis (or by arm, if
+/// there is none) and says so in the name, and the figure; none where the results have nothing to show in it.
+type Chart = (&'static str, bool, fn(&Results) -> Option<Figure>);
 
 /// Every chart, in the order in which they are drawn.
-pub const ALL: [Chart; 9] = [
-    Chart { name: "cross_zone", against_axis: true, figure: metric::cross_zone },
-    Chart { name: "latency", against_axis: true, figure: metric::latency },
-    Chart { name: "failures", against_axis: true, figure: metric::failures },
-    Chart { name: "load", against_axis: true, figure: metric::load },
-    Chart { name: "traffic_matrix", against_axis: false, figure: traffic_matrix::figure },
-    Chart { name: "tradeoff", against_axis: false, figure: tradeoff::figure },
-    Chart { name: "timeline", against_axis: false, figure: timeline::figure },
-    Chart { name: "latency_cdf", against_axis: false, figure: latency_cdf::figure },
-    Chart { name: "backend_load", against_axis: false, figure: backend_load::figure },
+const ALL: [Chart; 9] = [
+    ("cross_zone", true, metric::cross_zone),
+    ("latency", true, metric::latency),
+    ("failures", true, metric::failures),
+    ("load", true, metric::load),
+    ("traffic_matrix", false, traffic_matrix::figure),
+    ("tradeoff", false, tradeoff::figure),
+    ("timeline", false, timeline::figure),
+    ("latency_cdf", false, latency_cdf::figure),
+    ("backend_load", false, backend_load::figure),
 ];
 
-impl Chart {
-    /// The name of its file without the extension.
-    fn stem(self, results: &Results) -> String {
-        match axis::first_numeric(results) {
-            _ if !self.against_axis => self.name.to_owned(),
-            Some(axis) => {
-                format!("{}_vs_{}", self.name, file_name(&results.axes[axis.index]))
-            }
-            None => format!("{}_by_arm", self.name),
-        }
+/// The name of a chart's file without the extension.
+fn stem(name: &str, against_axis: bool, results: &Results) -> String {
+    match axis::first_numeric(results) {
+        _ if !against_axis => name.to_owned(),
+        Some(axis) => format!("{name}_vs_{}", file_name(&results.axes[axis.index])),
+        None => format!("{name}_by_arm"),
     }
 }
 
@@ -87,7 +75,7 @@ pub fn figures(results: &Results) -> Vec<(String, Figure)> {
         .filter_map(|request| Some((requested::stem(request), requested::figure(results, request)?)))
         .collect::<Vec<_>>();
     let is_replaced = |stem: &String| requested.iter().any(|(other, _)| other == stem);
-    let usual = ALL.iter().map(|chart| (chart.stem(results), chart.figure));
+    let usual = ALL.iter().map(|(name, against_axis, figure)| (stem(name, *against_axis, results), figure));
     let usual = usual.filter(|(stem, _)| !is_replaced(stem));
     let usual: Vec<_> = usual.filter_map(|(stem, figure)| Some((stem, figure(results)?))).collect();
     usual.into_iter().chain(requested).collect()

@@ -7,7 +7,6 @@
 mod canvas;
 mod encode;
 mod guides;
-mod heading;
 mod labels;
 mod layout;
 mod lettering;
@@ -18,14 +17,15 @@ mod series;
 mod tables;
 mod vector;
 
-use super::Figure;
-use canvas::Canvas;
-use layout::Layout;
+use super::{Figure, KeySample};
+use canvas::{Align, Canvas, Rect, Spot};
+use layout::{Layout, MARGIN, SAMPLE};
+use lettering::{LABEL, NOTE, SUBTITLE, TITLE};
 use pixels::Pixels;
 use vector::Drawing;
 
 /// What of a figure its caption says already: the title above this line is left out.
-const BELOW_TITLE: u32 = 76;
+pub(super) const BELOW_TITLE: u32 = 76;
 
 /// A kind of image file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Format {
     pub fn draw(self, figure: &Figure) -> Vec<u8> {
         match self {
             Self::Png => png(figure),
-            Self::Svg => svg(figure).into_bytes(),
+            Self::Svg => svg(figure, 0).into_bytes(),
         }
     }
 }
@@ -57,22 +57,13 @@ impl Format {
 /// The figure as a PNG file.
 pub fn png(figure: &Figure) -> Vec<u8> {
     lettering::register();
-    let mut pixels = pixels::blank(figure.width, figure.height);
+    let mut pixels = Vec::new();
     paint(figure, &Pixels::new(&mut pixels, figure.width, figure.height));
     encode::png(&encode::averaged(&pixels, figure.width), figure.width, figure.height)
 }
 
-/// The figure as an SVG file.
-pub fn svg(figure: &Figure) -> String {
-    shapes(figure, 0)
-}
-
-/// The figure as an SVG element without its title, which stands in a caption.
-pub fn svg_under_caption(figure: &Figure) -> String {
-    shapes(figure, BELOW_TITLE)
-}
-
-fn shapes(figure: &Figure, top: u32) -> String {
+/// The part of the figure below `top` pixels as an SVG file, or of a page if there is something above it.
+pub fn svg(figure: &Figure, top: u32) -> String {
     lettering::register();
     let drawing = Drawing::default();
     paint(figure, &drawing);
@@ -81,9 +72,36 @@ fn shapes(figure: &Figure, top: u32) -> String {
 
 fn paint(figure: &Figure, canvas: &dyn Canvas) {
     let layout = Layout::new(figure);
-    heading::paint(canvas, figure, &layout);
+    paint_heading(canvas, figure, &layout);
     for (panel, frame) in figure.panels.iter().zip(&layout.frames) {
         panel::paint_panel(canvas, panel, *frame);
+    }
+}
+
+/// Draws everything around the panels: title, subtitle, legend and remarks.
+fn paint_heading(canvas: &dyn Canvas, figure: &Figure, layout: &Layout) {
+    for (text, lettering, y) in [(&figure.title, TITLE, 56.0), (&figure.subtitle, SUBTITLE, 100.0)] {
+        let text = lettering.fitted(text, f64::from(figure.width) - 2.0 * MARGIN);
+        canvas.text(&text, (MARGIN, y), lettering, Align::Left);
+    }
+    for (key, line) in figure.legend.iter().zip(&layout.legend) {
+        sample(canvas, &key.sample, line.spot);
+        canvas.text(&line.text, (line.spot.0 + SAMPLE, line.spot.1), LABEL, Align::Left);
+    }
+    for note in &layout.notes {
+        canvas.text(&note.text, note.spot, NOTE, Align::Left);
+    }
+}
+
+fn sample(canvas: &dyn Canvas, sample: &KeySample, (x, y): Spot) {
+    let middle = (x + (SAMPLE - 12.0) / 2.0, y);
+    match sample {
+        KeySample::Line(style) => {
+            canvas.line(&[(x, y), (x + SAMPLE - 12.0, y)], *style);
+            series::marker(canvas, middle, *style);
+        }
+        KeySample::Marker(style) => series::marker(canvas, middle, *style),
+        KeySample::Swatch(color) => canvas.rect(Rect::around(middle, 17.0, 11.0), *color, 1.0),
     }
 }
 
@@ -126,7 +144,7 @@ mod tests {
         results.description.faults = PerCell::uniform(faults);
         let figures = charts::figures(&results);
         let (_, figure) = figures.iter().find(|(stem, _)| stem == "timeline").unwrap();
-        let spans: Vec<_> = figure.panels[0].marks.iter().filter_map(|mark| mark.as_span()).collect();
+        let spans: Vec<_> = figure.panels[0].spans.iter().collect();
         let (pixels, ..) = decoded(&png(figure));
         let count = |color: Color| pixels.iter().filter(|pixel| **pixel == color).count();
         let (silent, refuse) = (count(spans[0].color), count(spans[1].color));
@@ -142,7 +160,7 @@ mod tests {
             SampleFolder { arms: vec!["<b>&".to_owned()], ..SampleFolder::no_axis() },
         ] {
             for (stem, figure) in charts::figures(&sample.results()) {
-                let svg = svg(&figure);
+                let svg = svg(&figure, 0);
                 let open = ["svg", "text"].map(|name| svg.matches(&format!("<{name} ")).count());
                 assert_eq!(open, ["svg", "text"].map(|name| svg.matches(&format!("</{name}>")).count()));
                 let elements = svg.matches('<').count();
@@ -150,8 +168,10 @@ mod tests {
                 assert_eq!(elements - 2 * open[0] - 2 * open[1], svg.matches("/>").count(), "{stem}");
                 assert!(svg.contains(&format!(">{}</text>", figure.panels[0].x.label)), "{stem}");
                 assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{stem}");
-                assert_eq!(svg, super::svg(&figure), "{stem}");
-                assert!(svg_under_caption(&figure).contains(&format!("viewBox=\"0 76 {} ", figure.width)));
+                assert_eq!(svg, super::svg(&figure, 0), "{stem}");
+                assert!(
+                    super::svg(&figure, BELOW_TITLE).contains(&format!("viewBox=\"0 76 {} ", figure.width))
+                );
             }
         }
     }

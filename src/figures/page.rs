@@ -8,10 +8,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::charts;
-use super::draw;
 use super::error::FiguresError;
 use super::markup::escaped;
+use super::{charts, draw};
 use crate::answers::compare::{Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
@@ -134,7 +133,7 @@ impl Subject {
     fn charts(&self) -> String {
         let mut text = String::new();
         for (_, figure) in charts::figures(&self.results) {
-            let (title, svg) = (escaped(&figure.title), draw::svg_under_caption(&figure));
+            let (title, svg) = (escaped(&figure.title), draw::svg(&figure, draw::BELOW_TITLE));
             text += &format!("<figure>\n<figcaption>{title}</figcaption>\n{svg}</figure>\n");
         }
         if text.is_empty() { "<p>Nothing to draw.</p>\n".to_owned() } else { text }

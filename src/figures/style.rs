@@ -7,11 +7,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Color(pub u8, pub u8, pub u8);
 
-#[expect(missing_docs, reason = "most names are those of Okabe and Ito")]
 impl Color {
-    /// Paper.
     pub const WHITE: Self = Self(255, 255, 255);
-    /// Text.
     pub const INK: Self = Self(34, 34, 34);
     /// Lesser text and annotations.
     pub const FAINT: Self = Self(96, 96, 96);
@@ -49,19 +46,14 @@ impl Color {
 /// The shape at a data point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Marker {
-    /// A disc.
     Circle,
-    /// A square on its side.
     Square,
-    /// A triangle that points up.
     Triangle,
     /// A square on its corner.
     Diamond,
     /// A triangle that points down.
     Wedge,
-    /// A five-sided figure.
     Pentagon,
-    /// A plus sign.
     Plus,
     /// An open circle around other marks.
     Ring,
@@ -75,30 +67,33 @@ impl Marker {
 
 /// The pattern of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Dash {
     Solid,
     Dashed,
     Dotted,
-    DashDot,
-    /// Long strokes.
+    /// Dashes and dots in turn.
+    Alternating,
     Long,
 }
 
 impl Dash {
     /// Every pattern, in the order in which they are given out.
-    pub const ALL: [Self; 5] = [Self::Solid, Self::Dashed, Self::DashDot, Self::Dotted, Self::Long];
+    pub const ALL: [Self; 5] = [Self::Solid, Self::Dashed, Self::Alternating, Self::Dotted, Self::Long];
 }
 
 /// What a series looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style {
-    /// The colour of line, marker and band.
     pub color: Color,
-    /// The shape at each point, if any.
     pub marker: Option<Marker>,
-    /// The pattern of the line.
     pub dash: Dash,
     /// The width of the line in pixels; markers grow with it.
     pub width: f64,
+}
+
+impl Style {
+    /// A line without markers.
+    pub fn line(color: Color, width: f64) -> Self {
+        Self { color, marker: None, dash: Dash::Solid, width }
+    }
 }

@@ -51,15 +51,25 @@ pub fn count_text(count: u64) -> String {
 pub fn cells_text(results: &Results, cells: &[usize]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for run in cells.chunk_by(|a, b| b - a == 1 && results.cells[*a].arm == results.cells[*b].arm) {
-        let (first, last) = (&results.cells[run[0]], &results.cells[run[run.len() - 1]]);
-        let arm = &results.arms[first.arm];
-        let values = values_text(first, " ");
-        parts.push(match run.len() {
-            1 => format!("{arm} {values}").trim_end().to_owned(),
-            count => format!("{arm} {values} … {} ({count} cells)", values_text(last, " ")),
-        });
+        let ends = [run[0], run[run.len() - 1]].map(|at| &results.cells[at]);
+        let values = ends.map(|cell| values_text(cell, " "));
+        parts.push(run_text(&results.arms[ends[0].arm], &values, run.len()));
     }
     parts.join(", ")
+}
+
+/// So many cells of an arm, of which the first and the last have these values.
+pub fn run_text(arm: &str, [first, last]: &[String; 2], count: usize) -> String {
+    match count {
+        1 => format!("{arm} {first}").trim_end().to_owned(),
+        count => format!("{arm} {first} … {last} ({count} cells)"),
+    }
+}
+
+/// A value, and in parentheses the ends of its interval, if one is known.
+pub fn with_ends(unit: Unit, value: f64, ends: Option<(f64, f64)>) -> String {
+    let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
+    format!("{}{}", unit.text(value), ends.unwrap_or_default())
 }
 
 /// The values of the axes that `cell` has, with `separator` between them.

@@ -34,15 +34,21 @@ fn best_of(observed: &Observed, policies: &[ComparedPolicy], baseline: usize, me
     let estimate = |index: usize| Some((observed.sample(cell(index), metric).estimate()?.value, index));
     let estimates: Vec<(f64, usize)> = block.filter_map(estimate).collect();
     let (_, policy) = estimates.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let others: Vec<usize> =
-        estimates.iter().map(|(_, index)| *index).filter(|index| *index != policy).collect();
-    let p_value = |index: &usize| {
-        let test = observed.paired(cell(policy), cell(*index), metric).test();
+    let others = estimates.iter().map(|(_, index)| *index).filter(|index| *index != policy);
+    let rivals = not_told_apart(others.collect(), |index| {
+        let test = observed.paired(cell(policy), cell(index), metric).test();
         // What can't be tested is not told apart.
         test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)
-    };
-    let p_values: Vec<f64> = others.iter().map(p_value).collect();
+    });
+    Some(Best { baseline, policy, rivals })
+}
+
+/// Those of `others` that tests with these p-values, corrected for each other, do not reject.
+pub(in crate::answers) fn not_told_apart(
+    others: Vec<usize>,
+    p_value: impl FnMut(usize) -> f64,
+) -> Vec<usize> {
+    let p_values: Vec<f64> = others.iter().copied().map(p_value).collect();
     let judged = holm(&p_values, FAMILY_ERROR);
-    let rivals = others.iter().zip(judged).filter(|(_, judged)| !judged.rejected).map(|(index, _)| *index);
-    Some(Best { baseline, policy, rivals: rivals.collect() })
+    others.into_iter().zip(judged).filter(|(_, judged)| !judged.rejected).map(|(index, _)| index).collect()
 }

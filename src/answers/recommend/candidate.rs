@@ -64,11 +64,6 @@ impl RankedCandidate {
             behind: None,
         }
     }
-
-    /// How many more replications would decide all that is undecided. Absent if nothing is, or if no number would.
-    pub fn more_replications(&self) -> Option<u64> {
-        more_replications(&self.checks)
-    }
 }
 
 /// What `checks` come to: all kept, some broken, some without a value, or neither.

@@ -48,7 +48,7 @@ fn the_cheapest_that_keeps_to_the_limit_with_confidence() {
             ConstraintStanding::Kept
         ]
     );
-    let more = section.candidates[1].more_replications().unwrap();
+    let more = more_replications(&section.candidates[1].checks).unwrap();
     assert!((100..1000).contains(&more), "0.05 in noise of 0.18 takes some 150: {more}");
     let runner_up = section.candidates[3].behind.unwrap();
     assert!(runner_up.told_apart && (runner_up.difference - 5.0).abs() < 0.1, "{runner_up:?}");

@@ -1,7 +1,7 @@
 //! What the tried values of a line say beside the answer: where a metric rises and falls, and what may be as good.
 
 use super::{SearchedLine, TriedValue};
-use crate::answers::compare::FAMILY_ERROR;
+use crate::answers::compare::{FAMILY_ERROR, not_told_apart};
 use crate::stats::holm;
 
 /// A change between two neighbours among the tried values, shown with confidence.
@@ -34,16 +34,13 @@ pub(super) fn turns(line: &SearchedLine, metric: usize) -> Vec<Turn> {
 
 /// The positions of `line` that are not told apart from the best one, in the first metric.
 pub(super) fn rivals(line: &SearchedLine, best: usize) -> Vec<usize> {
-    let others: Vec<usize> = line.points.keys().copied().filter(|at| *at != best).collect();
-    let p_value = |at: &usize| {
-        let test = difference(&line.points[&best], &line.points[at], 0);
+    let others = line.points.keys().copied().filter(|at| *at != best);
+    not_told_apart(others.collect(), |at| {
+        let test = difference(&line.points[&best], &line.points[&at], 0);
         // What has no value is no rival; what can't be tested is.
-        let has_value = line.points[at].sample(0).estimate().is_some();
+        let has_value = line.points[&at].sample(0).estimate().is_some();
         test.map_or(if has_value { 1.0 } else { 0.0 }, |(_, p)| p)
-    };
-    let p_values: Vec<f64> = others.iter().map(p_value).collect();
-    let judged = holm(&p_values, FAMILY_ERROR);
-    others.into_iter().zip(judged).filter(|(_, judged)| !judged.rejected).map(|(at, _)| at).collect()
+    })
 }
 
 /// The paired difference, second minus first, and its p-value.

@@ -38,7 +38,7 @@ fn a_boundary_is_found_with_confidence_from_either_side() {
     let LineOutcome::Between { inside, beyond } = &answer.outcome else { panic!("{answer:?}") };
     // At 40 the estimate is the limit itself: half of its interval lies beyond.
     assert_eq!((inside.at, beyond.at), (39, 40));
-    let standings = [inside.standing(), beyond.standing()];
+    let standings = [standing(&inside.checks), standing(&beyond.checks)];
     assert_eq!(standings, [ConstraintStanding::Kept, ConstraintStanding::Undecided]);
     assert!(inside.checks[0].ends.unwrap().1 <= 50.0);
     assert!(answer.turns.is_empty() && answer.strays.is_empty());

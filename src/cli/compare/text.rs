@@ -34,50 +34,43 @@ fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) ->
     let is_checked =
         |row: &ComparedRow| row.effect.as_ref().is_some_and(|effect| effect.bootstrap_ends.is_some());
     let checked = metric.rows.iter().any(is_checked);
-    let mut header = vec!["", "cell", "value", "difference", "corrected interval"];
-    if checked {
-        header.push("bootstrap 95 %");
-    }
-    header.extend(["p", "CRN", "verdict"]);
-    let mut table = Table::new(&header);
+    let header =
+        ["", "cell", "value", "difference", "corrected interval", "bootstrap 95 %", "p", "CRN", "verdict"];
+    let right = [false, false, true, true, false, false, true, true, false];
+    let mut table = Table::new(&shown(header, checked));
     for (policy, row) in comparison.policies.iter().zip(&metric.rows) {
-        table.row(fields(metric, policy, row, cells_text(observed.results(), &policy.cells), checked));
+        table.row(shown(fields(observed, metric, policy, row), checked));
     }
-    let mut right = vec![false, false, true, true, false];
-    right.extend(checked.then_some(false));
-    right.extend([true, true, false]);
-    let best = best_text(observed, comparison, metric);
-    format!("{}: {definition}{good}\n{}{best}", metric.name, table.render("  ", &right))
+    let (table, best) = (table.render("  ", &shown(right, checked)), best_text(observed, comparison, metric));
+    format!("{}: {definition}{good}\n{table}{best}", metric.name)
+}
+
+/// What stands in the columns, of which that of the bootstrap is shown only where one `checked` something.
+fn shown<T>(columns: [T; 9], checked: bool) -> Vec<T> {
+    let columns = columns.into_iter().enumerate().filter(|(column, _)| checked || *column != 5);
+    columns.map(|(_, column)| column).collect()
 }
 
 fn fields(
+    observed: &Observed,
     metric: &MetricRows,
     policy: &ComparedPolicy,
     row: &ComparedRow,
-    cells: String,
-    checked: bool,
-) -> Vec<String> {
+) -> [String; 9] {
     let unit = metric.metric.format;
     let effect = row.effect.as_ref();
     let of = |text: fn(Unit, &Effect) -> String| effect.map(|effect| text(unit, effect)).unwrap_or_default();
-    let mut fields = vec![
+    [
         row.verdict.texts().0.to_owned(),
-        cells,
+        cells_text(observed.results(), &policy.cells),
         row.value.map_or_else(|| "–".to_owned(), |value| unit.text(value)),
         of(|unit, effect| signed(unit, effect.difference)),
         of(|unit, effect| interval(unit, effect.corrected_ends)),
-    ];
-    if checked {
-        fields.push(of(|unit, effect| {
-            effect.bootstrap_ends.map(|ends| interval(unit, ends)).unwrap_or_default()
-        }));
-    }
-    fields.extend([
+        of(|unit, effect| effect.bootstrap_ends.map(|ends| interval(unit, ends)).unwrap_or_default()),
         of(|_, effect| p_text(effect.corrected_p)),
         of(|_, effect| effect.variance_ratio.map_or_else(|| "–".to_owned(), factor)),
         verdict(policy, row),
-    ]);
-    fields
+    ]
 }
 
 fn factor(ratio: f64) -> String {

@@ -1,6 +1,6 @@
 //! Expectations as tables: the long-run means of all cells, then the likeliest states of each policy.
 
-use super::{Expected, all_caveats, pool_names};
+use super::{Expected, all_caveats};
 use crate::answers::expect::{Shares, State};
 use crate::answers::gather::grouped;
 use crate::cli::table::Table;
@@ -46,8 +46,8 @@ fn name(group: &[&Expected<'_>]) -> String {
 }
 
 fn header(first: &[&str], cells: &[Expected<'_>]) -> Table {
-    let loads: Vec<String> = cells.first().map(pool_names).unwrap_or_default();
-    let loads: Vec<String> = loads.iter().map(|pool| format!("load {pool}")).collect();
+    let pools = cells.first().into_iter().flat_map(|cell| &cell.pools);
+    let loads: Vec<String> = pools.map(|pool| format!("load {pool}")).collect();
     let mut names = first.to_vec();
     names.extend(["cross-zone", "spilled", "to unhealthy", "dropped", "hottest"]);
     names.extend(loads.iter().map(String::as_str));

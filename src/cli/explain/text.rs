@@ -77,10 +77,7 @@ fn rows(explanation: &Explanation) -> [(&'static str, Vec<String>); 3] {
 }
 
 fn row(label: &str, names: Option<&[String]>) -> String {
-    let pad = 40_usize.saturating_sub(label.chars().count());
-    let Some(names) = names else {
-        return format!("  {label}{:pad$}   –  not computed\n", "");
-    };
+    let Some(names) = names else { return format!("  {label:40}   –  not computed\n") };
     let runs = shortened(names);
     let mut list = String::new();
     for (position, (run, _)) in runs.iter().enumerate() {
@@ -92,7 +89,7 @@ fn row(label: &str, names: Option<&[String]>) -> String {
         list += if position == 0 { "" } else { " " };
         list += run;
     }
-    let line = format!("  {label}{:pad$} {:3}  {list}", "", names.len());
+    let line = format!("  {label:40} {:3}  {list}", names.len());
     format!("{}\n", line.trim_end())
 }
 

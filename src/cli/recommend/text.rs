@@ -1,9 +1,9 @@
 //! A recommendation as a text: the answer first, then the table that it comes from.
 
 use crate::answers::recommend::{
-    Check, Constraint, ConstraintStanding, RankedCandidate, RecommendRequest, Section,
+    Check, Constraint, ConstraintStanding, RankedCandidate, RecommendRequest, Section, more_replications,
 };
-use crate::cli::table::{Table, cells_text, count_text, signed};
+use crate::cli::table::{Table, cells_text, count_text, interval, signed, with_ends};
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
@@ -54,7 +54,7 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
         if section.standing(index) != "undecided" {
             continue;
         }
-        text += &match candidate.more_replications() {
+        text += &match more_replications(&candidate.checks) {
             Some(more) => {
                 format!("   {}: about {} more replications would decide\n", name(index), count_text(more))
             }
@@ -94,7 +94,7 @@ fn table(observed: &Observed, request: &RecommendRequest, section: &Section) -> 
 
 fn behind(unit: Unit, candidate: &RankedCandidate) -> String {
     let Some(rank) = candidate.behind else { return String::new() };
-    let ends = rank.ends.map(|(low, high)| format!(" ({} to {})", signed(unit, low), signed(unit, high)));
+    let ends = rank.ends.map(|ends| format!(" ({})", interval(unit, ends)));
     let doubt = if rank.told_apart { "" } else { ", not told apart" };
     format!("{}{}{doubt}", signed(unit, rank.difference), ends.unwrap_or_default())
 }
@@ -105,9 +105,7 @@ pub(in crate::cli) fn check_text(constraint: &Constraint, check: &Check) -> Stri
     let Some(value) = check.value else { return "missing".to_owned() };
     let Some((low, high)) = check.ends else { return unit.text(value) };
     match check.standing {
-        ConstraintStanding::Undecided => {
-            format!("{} ({} to {})", unit.text(value), unit.text(low), unit.text(high))
-        }
+        ConstraintStanding::Undecided => with_ends(unit, value, check.ends),
         standing => {
             let upper = constraint.at_most == (standing == ConstraintStanding::Kept);
             let (word, bound) = if upper { ("at most", high) } else { ("at least", low) };

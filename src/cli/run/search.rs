@@ -44,12 +44,9 @@ pub(super) struct SearchArgs {
 }
 
 impl SearchArgs {
-    pub(super) fn is_asked(&self) -> bool {
-        self.search.is_some()
-    }
-
-    pub(super) fn read(&self, experiment: &Experiment) -> anyhow::Result<Search> {
-        let text = self.search.as_deref().unwrap_or_default();
+    /// The search of `experiment`, if one is asked for.
+    pub(super) fn read(&self, experiment: &Experiment) -> anyhow::Result<Option<Search>> {
+        let Some(text) = &self.search else { return Ok(None) };
         let wrong = || {
             UsageError(format!(
                 "--search {text} is no range; write PATH=LOW..HIGH, such as server.workers=1..64"
@@ -64,7 +61,7 @@ impl SearchArgs {
         let step = self.resolution.as_deref().unwrap_or_default().trim().to_owned();
         let request =
             SearchRequest { path, low, high, step, arms: self.search_arms.clone(), goal: self.goal()? };
-        Search::new(experiment, request).map_err(told)
+        Search::new(experiment, request).map(Some).map_err(told)
     }
 
     fn goal(&self) -> anyhow::Result<Goal> {

@@ -7,9 +7,7 @@ use crate::job::shard::Shard;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShardArg {
-    /// `I/N`
     Given(Shard),
-    /// `auto`, or `auto/N`
     Auto(Option<u32>),
 }
 
@@ -40,27 +38,20 @@ impl ShardArg {
 struct System {
     name: &'static str,
     index: &'static str,
-    count: Option<&'static str>,
-    /// With the first index and the step from one to the next; 0 and 1 without them.
-    first_and_step: Option<[&'static str; 2]>,
+    /// Of the count, and of the first index (else 0) and the step from one to the next (else 1).
+    others: &'static [&'static str],
 }
 
 const SYSTEMS: [System; 4] = [
     System {
         name: "Slurm",
         index: "SLURM_ARRAY_TASK_ID",
-        count: Some("SLURM_ARRAY_TASK_COUNT"),
-        first_and_step: Some(["SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP"]),
+        others: &["SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP"],
     },
-    system("Cloud Run", "CLOUD_RUN_TASK_INDEX", Some("CLOUD_RUN_TASK_COUNT")),
-    system("Batch", "BATCH_TASK_INDEX", Some("BATCH_TASK_COUNT")),
-    system("Kubernetes", "JOB_COMPLETION_INDEX", None),
+    System { name: "Cloud Run", index: "CLOUD_RUN_TASK_INDEX", others: &["CLOUD_RUN_TASK_COUNT"] },
+    System { name: "Batch", index: "BATCH_TASK_INDEX", others: &["BATCH_TASK_COUNT"] },
+    System { name: "Kubernetes", index: "JOB_COMPLETION_INDEX", others: &[] },
 ];
-
-/// A system that counts its tasks from 0.
-const fn system(name: &'static str, index: &'static str, count: Option<&'static str>) -> System {
-    System { name, index, count, first_and_step: None }
-}
 
 /// The shard that the environment names, of `count` if that is given.
 fn auto(count: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Shard, String> {
@@ -94,14 +85,14 @@ impl System {
         let number = |name: &str, text: &str| {
             text.parse::<u32>().map_err(|_| format!("--shard auto: {name} is {text:?}, no number"))
         };
-        let optional = |name: Option<&str>| {
-            let text = name.and_then(|name| Some((name, variable(name)?)));
+        let other = |at: usize| {
+            let text = self.others.get(at).and_then(|name| Some((name, variable(name)?)));
             text.map(|(name, text)| number(name, &text)).transpose()
         };
         let index = number(self.index, index)?;
-        let count = match (optional(self.count)?, given) {
+        let count = match (other(0)?, given) {
             (Some(found), Some(given)) if found != given => {
-                let name = self.count.unwrap_or_default();
+                let name = self.others[0];
                 return Err(format!("--shard auto/{given}: {name} says {found}; write --shard I/N"));
             }
             (Some(count), _) | (None, Some(count)) => count,
@@ -112,8 +103,7 @@ impl System {
                 ));
             }
         };
-        let [first, step] = self.first_and_step.map_or([None; 2], |names| names.map(Some));
-        let (first, step) = (optional(first)?.unwrap_or(0), optional(step)?.unwrap_or(1).max(1));
+        let (first, step) = (other(1)?.unwrap_or(0), other(2)?.unwrap_or(1).max(1));
         let place = index.checked_sub(first).filter(|offset| offset % step == 0).map(|offset| offset / step);
         let shard = place.and_then(|place| Shard::new(place.checked_add(1)?, count).ok());
         shard.ok_or_else(|| {

@@ -23,7 +23,6 @@ const RIGHT: f64 = 0.07;
 pub(super) struct NumericAxis {
     /// Its position in [`Results::axes`].
     pub(super) index: usize,
-    /// Its name in words.
     pub(super) name: String,
     /// The unit of its values; may be empty.
     pub(super) unit: &'static str,
@@ -166,7 +165,7 @@ mod tests {
     #[test]
     fn axes_fit_their_data() {
         let plain = ValueAxis { label: "", unit: Unit::Percent, base: 0.0, log: true };
-        let estimates = |values: &[f64]| values.iter().copied().map(PlotValue::exact).collect::<Vec<_>>();
+        let estimates = |values: &[f64]| values.iter().copied().map(PlotValue::from).collect::<Vec<_>>();
         assert_eq!(plain.around(&estimates(&[5.0, 10.0])).range, (0.0, 10.6));
         assert_eq!(plain.around(&estimates(&[0.0, 0.0])).range.0, 0.0);
         assert_eq!(plain.around(&estimates(&[1.0, 0.0, 100.0])).scale, Scale::Log);

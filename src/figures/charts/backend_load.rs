@@ -1,23 +1,18 @@
 //! How much of the load each backend carries, zone by zone.
 
 use super::axis::ValueAxis;
-use super::caption;
-use super::cells;
 use super::latency_cdf::over_replications;
-use super::palette;
-use super::zones;
+use super::{caption, cells, palette, zones};
 use crate::answers::gather::distinct;
 use crate::figures::mark::{
     DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries, ShadedSpan, Spread,
 };
-use crate::figures::style::{Color, Dash, Style};
+use crate::figures::style::{Color, Style};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::BackendRow;
 use crate::metrics::unit::Unit;
 use crate::results::{ResultCell, Results};
 
-const MOST_PANELS: usize = 9;
-const COLUMNS: usize = 3;
 /// With more backends than this in a panel, markers are small.
 const MANY: usize = 40;
 const ZONES: [Color; 2] = [Color(243, 243, 243), Color::WHITE];
@@ -32,7 +27,7 @@ struct Backends {
 
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     let backends = backends(results);
-    let selection = cells::representatives(results, MOST_PANELS);
+    let selection = cells::representatives(results, cells::MOST_PANELS);
     let points: Vec<Vec<Option<DataPoint>>> =
         selection.cells.iter().map(|cell| points(results, cell, &backends)).collect();
     let values: Vec<PlotValue> = points.iter().flatten().flatten().map(|point| point.y).collect();
@@ -40,17 +35,20 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
         return None;
     }
     let axis = ValueAxis { label: "Load over mean load", unit: Unit::Number, base: 0.0, log: false };
-    let mut y = axis.around(&values.into_iter().chain([PlotValue::exact(1.1)]).collect::<Vec<_>>());
+    let mut y = axis.around(&values.into_iter().chain([PlotValue::from(1.1)]).collect::<Vec<_>>());
     // The names of the zones stand above the data.
     y.range.1 *= 1.15;
-    let panel =
-        |(cell, points): (&&ResultCell, Vec<Option<DataPoint>>)| panel(results, cell, &backends, points, &y);
-    let panels: Vec<Panel> = selection.cells.iter().zip(points).map(panel).collect();
-    let columns = if panels.len() == 4 { 2 } else { panels.len().min(COLUMNS) };
+    let panels: Vec<Panel> = selection
+        .cells
+        .iter()
+        .zip(points)
+        .map(|(cell, points)| panel(results, cell, &backends, points, &y))
+        .collect();
+    let columns = cells::columns(panels.len());
     let mut figure = Figure::new("Load of each backend", panels, columns);
-    figure.share_axes();
+    figure.share_axes(true, true);
     figure.subtitle = caption::ranges(results);
-    let even = Style { color: Color::FAINT, marker: None, dash: Dash::Solid, width: 2.0 };
+    let even = Style::line(Color::FAINT, 2.0);
     figure.legend = vec![Key { name: "mean load".to_owned(), sample: KeySample::Line(even) }];
     figure.notes = selection.notes;
     figure.notes.extend(backends.note);
@@ -81,7 +79,7 @@ fn points(results: &Results, cell: &ResultCell, backends: &Backends) -> Vec<Opti
         let values: Vec<f64> =
             rows.iter().filter(|row| row.backend == *name).filter_map(|row| row.load_multiple).collect();
         let y = over_replications(&values)?;
-        Some(DataPoint { x: PlotValue::exact(place as f64), y, label: String::new() })
+        Some(DataPoint::new(place as f64, y))
     };
     backends.names.iter().enumerate().map(point).collect()
 }
@@ -95,31 +93,18 @@ fn panel(
 ) -> Panel {
     let style = palette::arms(&results.arms)[cell.arm];
     let width = if backends.names.len() > MANY { 1.4 } else { style.width };
-    let mut marks = Vec::new();
-    for (position, (label, start)) in backends.zones.iter().enumerate() {
+    let span = |(position, (label, start)): (usize, &(String, usize))| {
         let end = backends.zones.get(position + 1).map_or(backends.names.len(), |(_, start)| *start);
-        marks.push(PanelMark::Span(ShadedSpan {
-            from: *start as f64 - 0.5,
-            to: end as f64 - 0.5,
-            label: label.clone(),
-            color: ZONES[position % 2],
-            has_ends: false,
-        }));
-    }
-    marks.push(PanelMark::Hairline(Hairline { upright: false, at: 1.0, label: String::new() }));
-    marks.push(PanelMark::Series(PointSeries {
-        name: cells::name(results, cell),
-        style: Style { width, ..style },
-        points,
-        join: Join::None,
-        spread: Spread::Whiskers,
-    }));
+        let (from, to) = (*start as f64 - 0.5, end as f64 - 0.5);
+        ShadedSpan { from, to, label: label.clone(), color: ZONES[position % 2], has_ends: false }
+    };
+    let style = Style { width, ..style };
+    let series = PointSeries { style, points, join: Join::None, spread: Spread::Whiskers };
+    let x = PanelAxis::categories("Backends by zone", backends.names.clone());
     Panel {
-        title: cells::name(results, cell),
-        badge: Some(style),
-        x: PanelAxis::categories("Backends by zone", backends.names.clone()),
-        y: y.clone(),
-        marks,
+        spans: backends.zones.iter().enumerate().map(span).collect(),
+        hairlines: vec![Hairline { upright: false, at: 1.0, label: String::new() }],
+        ..cells::panel(results, cell, x, y.clone(), vec![PanelMark::Series(series)])
     }
 }
 
@@ -138,7 +123,7 @@ mod tests {
         let crate::figures::Scale::Category(names) = &panel.x.scale else { panic!("names") };
         assert_eq!(names[..5], ["ig-a-1", "ig-a-2", "ig-a-3", "ig-a-4", "ig-b-1"]);
         assert_eq!(panel.y.range.0, 0.0);
-        let spans = panel.marks.iter().filter_map(PanelMark::as_span);
+        let spans = panel.spans.iter();
         let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
         let zone = |from: f64, name: &str| (from, from + 4.0, name.to_owned());
         assert_eq!(spans, [zone(-0.5, "a"), zone(3.5, "b"), zone(7.5, "c")]);

@@ -1,9 +1,8 @@
 //! Metrics by arm, where no axis is numeric: one bar per arm, from zero.
 
-use super::caption;
 use super::cells::Facet;
-use super::palette;
 use super::sheet::{Sheet, estimate};
+use super::{caption, palette};
 use crate::figures::mark::{Bar, Hairline, PanelMark, PlotValue};
 use crate::figures::style::Style;
 use crate::figures::{Figure, Panel, PanelAxis};
@@ -28,17 +27,13 @@ pub(super) fn figure(sheet: &Sheet<'_>) -> Figure {
         let x = PanelAxis::linear(metric.axis.label, metric.axis.unit, (0.0, end));
         for bars in by_facet {
             let y = PanelAxis::categories("", results.arms.clone()).reversed();
-            let mut marks = Vec::new();
-            if metric.axis.base > 0.0 {
-                let at = metric.axis.base;
-                marks.push(PanelMark::Hairline(Hairline { upright: true, at, label: String::new() }));
-            }
-            marks.push(PanelMark::Bars(bars));
-            panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y, marks });
+            let base = Hairline { upright: true, at: metric.axis.base, label: String::new() };
+            let hairlines = if base.at > 0.0 { vec![base] } else { Vec::new() };
+            panels.push(Panel { hairlines, ..Panel::new(x.clone(), y, vec![PanelMark::Bars(bars)]) });
         }
     }
     let mut figure = sheet.figure(panels, "arm");
-    figure.share_y_axes();
+    figure.share_axes(false, true);
     let rows = figure.panels.len().div_ceil(figure.columns) as u32;
     figure.height = figure.height.max(rows * (results.arms.len() as u32 * BAR_HEIGHT + 130) + 200);
     figure.subtitle = caption::means(results, "whiskers");

@@ -37,6 +37,11 @@ pub(super) fn other(results: &Results, what: &str) -> String {
     named(results, &format!("{what} {}", replications(results)))
 }
 
+/// Those of some sentences that apply.
+pub(super) fn said<const N: usize>(sentences: [(bool, String); N]) -> Vec<String> {
+    sentences.into_iter().filter(|(applies, _)| *applies).map(|(_, sentence)| sentence).collect()
+}
+
 fn named(results: &Results, what: &str) -> String {
     match results.description.name.as_str() {
         "" => what.to_owned(),

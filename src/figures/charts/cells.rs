@@ -1,25 +1,25 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
-use super::axis;
+use super::{axis, caption, palette};
 use crate::answers::gather::distinct;
+use crate::figures::mark::PanelMark;
 use crate::figures::wording::values_text;
+use crate::figures::{Panel, PanelAxis};
 use crate::results::{ResultCell, Results};
+
+/// The most panels of cells.
+pub(super) const MOST_PANELS: usize = 9;
 
 /// One value of every axis but the one that runs along the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Facet {
     /// By axis; empty where any value will do.
-    values: Vec<String>,
+    pub(super) values: Vec<String>,
     /// Its axes and values in words; empty if there is only one facet.
     pub(super) label: String,
 }
 
 impl Facet {
-    /// Its value of the axis at `axis`; empty where any will do.
-    pub(super) fn value(&self, axis: usize) -> &str {
-        &self.values[axis]
-    }
-
     /// Whether `cell` belongs here. A cell that lacks an axis belongs to every value of it.
     pub(super) fn holds(&self, cell: &ResultCell) -> bool {
         self.values
@@ -91,16 +91,30 @@ fn selection_notes(results: &Results, cells: &[&ResultCell], arms: usize) -> Vec
     let used = |axis: &usize| cells.iter().any(|cell| !cell.values[*axis].is_empty());
     let axes: Vec<String> =
         (0..results.axes.len()).filter(used).map(|axis| axis::words(&results.axes[axis])).collect();
-    let mut notes = Vec::new();
-    if !axes.is_empty() {
-        notes.push(format!("After an arm’s name stands its {}.", axes.join(", ")));
-    }
-    if cells.len() < results.cells.len() {
-        let all_arms = arms == results.arms.len();
-        let which = if all_arms { "spread evenly over each arm’s sweep" } else { "not every arm" };
-        notes.push(format!("Shown are {} of {} cells, {which}.", cells.len(), results.cells.len()));
-    }
-    notes
+    let all_arms = arms == results.arms.len();
+    let which = if all_arms { "spread evenly over each arm’s sweep" } else { "not every arm" };
+    let (count, all) = (cells.len(), results.cells.len());
+    caption::said([
+        (!axes.is_empty(), format!("After an arm’s name stands its {}.", axes.join(", "))),
+        (count < all, format!("Shown are {count} of {all} cells, {which}.")),
+    ])
+}
+
+/// How many panels stand beside each other, where each is of a cell.
+pub(super) fn columns(panels: usize) -> usize {
+    if panels == 4 { 2 } else { panels.min(3) }
+}
+
+/// The panel of `cell`, under its name and the marker of its arm.
+pub(super) fn panel(
+    results: &Results,
+    cell: &ResultCell,
+    x: PanelAxis,
+    y: PanelAxis,
+    marks: Vec<PanelMark>,
+) -> Panel {
+    let badge = Some(palette::arms(&results.arms)[cell.arm]);
+    Panel { title: name(results, cell), badge, ..Panel::new(x, y, marks) }
 }
 
 /// The name of a cell: its arm and the values of its axes.

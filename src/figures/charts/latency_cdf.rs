@@ -1,9 +1,7 @@
 //! Latency by quantile: what the cumulative distribution is known to pass through.
 
 use super::axis::ValueAxis;
-use super::caption;
-use super::cells;
-use super::palette;
+use super::{caption, cells, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::Style;
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
@@ -37,7 +35,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     }
     let columns = panels.len();
     let mut figure = Figure::new("Latency by quantile", panels, columns);
-    figure.share_y_axes();
+    figure.share_axes(false, true);
     figure.subtitle = caption::ranges(results);
     let key = |(cell, style): (&&ResultCell, &Style)| Key {
         name: cells::name(results, cell),
@@ -72,13 +70,9 @@ fn panel(results: &Results, kind: &(&str, &str), cells: &[&ResultCell], styles: 
     }
     let axis = ValueAxis { label: "Latency (ms)", unit: Unit::Number, base: 0.0, log: true };
     let names = QUANTILES.map(|(name, _)| name.to_owned()).to_vec();
-    Some(Panel {
-        title: kind.1.to_owned(),
-        badge: None,
-        x: axis.around(&values),
-        y: PanelAxis::categories("Quantile", names),
-        marks: lines.into_iter().map(PanelMark::Series).collect(),
-    })
+    let y = PanelAxis::categories("Quantile", names);
+    let marks = lines.into_iter().map(PanelMark::Series).collect();
+    Some(Panel { title: kind.1.to_owned(), ..Panel::new(axis.around(&values), y, marks) })
 }
 
 /// The quantiles of `cell` over all zones, each a mean over replications.
@@ -89,20 +83,11 @@ fn line(results: &Results, kind: &str, cell: &ResultCell, style: Style) -> Optio
     let rows: Vec<&LatencyRow> = results.latency.iter().filter(wanted).collect();
     let point = |(place, (_, of)): (usize, &Quantile)| {
         let values: Vec<f64> = rows.iter().filter_map(|row| of(row)).filter(|value| *value > 0.0).collect();
-        Some(DataPoint {
-            x: over_replications(&values)?,
-            y: PlotValue::exact(place as f64),
-            label: String::new(),
-        })
+        Some(DataPoint::new(over_replications(&values)?, place as f64))
     };
     let points: Vec<Option<DataPoint>> = QUANTILES.iter().enumerate().map(point).collect();
-    points.iter().any(Option::is_some).then(|| PointSeries {
-        name: cells::name(results, cell),
-        style,
-        points,
-        join: Join::Straight,
-        spread: Spread::Whiskers,
-    })
+    let (join, spread) = (Join::Straight, Spread::Whiskers);
+    points.iter().any(Option::is_some).then_some(PointSeries { style, points, join, spread })
 }
 
 /// The mean of `values` with the smallest and the largest of them.
@@ -154,7 +139,7 @@ mod tests {
     fn replications_give_a_mean_and_its_range() {
         let estimate = over_replications(&[1.0, 2.0, 6.0]).unwrap();
         assert_eq!((estimate.value, estimate.interval), (3.0, Some((1.0, 6.0))));
-        assert_eq!(over_replications(&[1.0]), Some(PlotValue::exact(1.0)));
+        assert_eq!(over_replications(&[1.0]), Some(PlotValue::from(1.0)));
         assert_eq!(over_replications(&[]), None);
     }
 }

@@ -1,10 +1,7 @@
 //! Charts of scalar metrics: against the first numeric axis, or as bars by arm where there is none.
 
-use super::axis;
-use super::bars;
-use super::cells;
 use super::sheet::{Sheet, Shown, estimate};
-use super::versus;
+use super::{axis, bars, cells, versus};
 use crate::figures::Figure;
 use crate::metrics::Metric;
 use crate::results::Results;
@@ -28,7 +25,6 @@ const CAUSES: [&Metric; 6] = [
     Metric::named("failed_queue_full"),
 ];
 
-/// The most causes of failures that are shown.
 const MOST_CAUSES: usize = 3;
 /// The most facets that are shown of one metric, and of several.
 const MOST_FACETS: (usize, usize) = (12, 4);

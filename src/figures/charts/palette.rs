@@ -1,6 +1,8 @@
 //! Which arm and which zone looks how. An arm looks the same in every chart.
 
 use crate::figures::style::{Color, Dash, Marker, Style};
+use crate::figures::{Key, KeySample};
+use crate::results::Results;
 
 /// Colours for zones, those first that arms seldom have.
 const ZONES: [Color; 8] = [
@@ -40,14 +42,18 @@ pub(super) fn arms(names: &[String]) -> Vec<Style> {
     styles
 }
 
-/// The colour that an arm's name asks for.
+/// The arms as a legend shows them.
+pub(super) fn legend(results: &Results, sample: fn(Style) -> KeySample) -> Vec<Key> {
+    let key = |(name, style): (&String, Style)| Key { name: name.clone(), sample: sample(style) };
+    results.arms.iter().zip(arms(&results.arms)).map(key).collect()
+}
+
 fn named(name: &str) -> Option<Color> {
     [("disabled", Color::GREY), ("stay", Color::BLUE), ("spill", Color::ORANGE)]
         .into_iter()
         .find_map(|(word, color)| name.to_lowercase().contains(word).then_some(color))
 }
 
-/// The style of the zone at `position`.
 pub(super) fn zone(position: usize) -> Style {
     Style {
         color: ZONES[position % ZONES.len()],

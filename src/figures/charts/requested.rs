@@ -1,9 +1,9 @@
 //! The charts that an experiment asks for: one metric against one axis.
 
 use super::axis::{self, NumericAxis, ValueAxis};
-use super::cells::{self, Facet};
 use super::sheet::{Sheet, Shown, estimate};
-use super::versus;
+use super::{cells, versus};
+use crate::answers::gather::grouped;
 use crate::experiment::ChartRequest;
 use crate::figures::Figure;
 use crate::figures::wording::capitalized;
@@ -12,7 +12,6 @@ use crate::metrics::unit::Unit;
 use crate::results::Results;
 use crate::results::observed::QuestionError;
 
-/// The most panels.
 const MOST_PANELS: usize = 12;
 
 /// The name of the file of `request` without its end.
@@ -62,14 +61,24 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     let metric = Metric::find(&request.metric)?;
     let column = |name: &str| results.axes.iter().position(|axis| axis == name);
     let is_log = |letter: char| request.log.as_ref().is_some_and(|log| log.contains(letter));
-    let shown = with_arms(results, request.arms.as_deref());
+    // Arms keep their places, and so their looks.
+    let mut shown = results.clone();
+    if let Some(arms) = &request.arms {
+        shown.cells.retain(|cell| arms.contains(&results.arms[cell.arm]));
+    }
     let along = NumericAxis { log: is_log('x'), ..axis::numeric(&shown, column(&request.axis)?)? };
     let all = cells::facets(&shown, Some(along.index));
     let count = all.len();
     let facets = match &request.facet {
-        Some(facet) => one_of_each(all, column(facet)?),
-        None => cells::spread(all, MOST_PANELS),
+        // For each value of the axis the one in the middle.
+        Some(facet) => {
+            let facet = column(facet)?;
+            let having = grouped(all, |a, b| a.values[facet] == b.values[facet]);
+            having.into_iter().flat_map(|having| cells::spread(having, 1)).collect()
+        }
+        None => all,
     };
+    let facets = cells::spread(facets, MOST_PANELS);
     if !shown.cells.iter().any(|cell| estimate(&shown, cell, metric).is_some()) {
         return None;
     }
@@ -90,30 +99,6 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     figure.legend.retain(|key| shown.cells.iter().any(|cell| shown.arms[cell.arm] == key.name));
     figure.title = request.title.clone().unwrap_or_else(|| format!("{words} by {}", along.name));
     Some(figure)
-}
-
-/// The results with the cells of `arms` only. Arms keep their places, and so their looks.
-fn with_arms(results: &Results, arms: Option<&[String]>) -> Results {
-    let mut shown = results.clone();
-    if let Some(arms) = arms {
-        shown.cells.retain(|cell| arms.contains(&results.arms[cell.arm]));
-    }
-    shown
-}
-
-/// For each value of the axis at `axis` the facet in the middle of those that have it.
-fn one_of_each(facets: Vec<Facet>, axis: usize) -> Vec<Facet> {
-    let mut values: Vec<String> = Vec::new();
-    for facet in &facets {
-        if !values.iter().any(|value| value == facet.value(axis)) {
-            values.push(facet.value(axis).to_owned());
-        }
-    }
-    let middle = |value: &String| {
-        let having: Vec<Facet> = facets.iter().filter(|facet| facet.value(axis) == value).cloned().collect();
-        cells::spread(having, 1)
-    };
-    cells::spread(values.iter().flat_map(middle).collect(), MOST_PANELS)
 }
 
 #[cfg(test)]

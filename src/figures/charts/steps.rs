@@ -4,9 +4,11 @@
 //! cell to cell would show values that no ratio has, and put a cliff where cells happen to lie.
 
 use super::axis::NumericAxis;
+use super::caption;
 use super::cells::Facet;
-use crate::figures::PanelAxis;
-use crate::figures::mark::{DataPoint, Hairline, Join, PanelMark, PlotValue, PointSeries};
+use crate::figures::mark::{DataPoint, Hairline, Join, PanelMark, PointSeries};
+use crate::figures::style::Style;
+use crate::figures::{Panel, PanelAxis};
 use crate::results::{ResultCell, Results};
 
 /// More thresholds than this would stripe a panel.
@@ -21,93 +23,60 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The `marks` of a panel, with steps and thresholds if `along` is the ratio of cells that spill.
-    #[expect(clippy::too_many_arguments, reason = "to be parted")]
-    pub(super) fn insert(
-        &mut self,
-        results: &Results,
-        along: &NumericAxis,
-        facet: &Facet,
-        x: &PanelAxis,
-        marks: Vec<PanelMark>,
-    ) -> Vec<PanelMark> {
-        let shares = shares(results, along, facet);
-        let inside = |share: &(f64, String)| x.range.0 < share.0 && share.0 < x.range.1;
-        if !shares.iter().any(inside) {
-            return marks;
+    /// Draws `thresholds`, if there are any, and has the lines of `panel` step at them.
+    pub(super) fn insert(&mut self, thresholds: Vec<(f64, String)>, panel: &mut Panel) {
+        let (low, high) = panel.x.range;
+        let inside = |(at, _): &(f64, String)| low < *at && *at < high;
+        if !thresholds.iter().any(inside) {
+            return;
         }
-        let edges: Vec<f64> = shares.iter().map(|(at, _)| *at).collect();
-        let mut stepped = Vec::new();
-        if shares.len() > MOST_HAIRLINES {
-            self.too_many = self.too_many.max(shares.len());
+        let edges: Vec<f64> = thresholds.iter().map(|(at, _)| *at).collect();
+        if edges.len() > MOST_HAIRLINES {
+            self.too_many = self.too_many.max(edges.len());
         } else {
-            let lines = shares.into_iter().filter(inside);
-            stepped
-                .extend(lines.map(|(at, label)| PanelMark::Hairline(Hairline { upright: true, at, label })));
+            let lines = thresholds.into_iter().filter(inside);
+            panel.hairlines = lines.map(|(at, label)| Hairline { upright: true, at, label }).collect();
             self.drawn = true;
         }
-        for mark in marks {
+        for mark in std::mem::take(&mut panel.marks) {
             match mark {
-                PanelMark::Series(series) => {
-                    stepped.extend(self.steps(series, &edges, x).map(PanelMark::Series));
-                }
-                mark => stepped.push(mark),
+                PanelMark::Series(series) => panel.marks.extend(self.steps(series, &edges, &panel.x)),
+                mark => panel.marks.push(mark),
             }
         }
-        stepped
     }
 
     /// What has to be said of them.
     pub(super) fn notes(self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.drawn {
-            notes.push(
-                "Dotted: k of n backends of a zone. Between two of these, every ratio is the same policy."
-                    .to_owned(),
-            );
-        }
-        if self.too_many > 0 {
-            notes.push(format!(
-                "Lines step at the thresholds k/n of n backends a zone, of which {} are too many to draw.",
-                self.too_many
-            ));
-        }
-        if self.skipped {
-            notes.push("Slopes: no cell lies between these thresholds.".to_owned());
-        }
-        notes
+        let drawn =
+            "Dotted: k of n backends of a zone. Between two of these, every ratio is the same policy.";
+        let too_many = format!(
+            "Lines step at the thresholds k/n of n backends a zone, of which {} are too many to draw.",
+            self.too_many
+        );
+        let skipped = "Slopes: no cell lies between these thresholds.".to_owned();
+        let drawn = (self.drawn, drawn.to_owned());
+        caption::said([drawn, (self.too_many > 0, too_many), (self.skipped, skipped)])
     }
 
     /// The line through the points of `series`, level between `edges`, and its markers. Where cells of one policy differ,
     /// they are not of this experiment, and nothing is changed.
-    fn steps(
-        &mut self,
-        series: PointSeries,
-        edges: &[f64],
-        x: &PanelAxis,
-    ) -> impl Iterator<Item = PointSeries> + use<> {
-        match levels(&series, edges, x) {
-            None => [Some(series), None],
-            Some((points, skipped)) => {
-                self.skipped |= skipped;
-                let bare = |point: DataPoint| DataPoint { y: PlotValue::exact(point.y.value), ..point };
-                let markers = PointSeries {
-                    points: series.points.iter().cloned().map(|point| point.map(bare)).collect(),
-                    join: Join::None,
-                    ..series.clone()
-                };
-                let mut line = PointSeries { points, ..series };
-                line.style.marker = None;
-                [Some(line), Some(markers)]
-            }
-        }
-        .into_iter()
-        .flatten()
+    fn steps(&mut self, series: PointSeries, edges: &[f64], x: &PanelAxis) -> Vec<PanelMark> {
+        let Some((points, skipped)) = levels(&series, edges, x) else {
+            return vec![PanelMark::Series(series)];
+        };
+        self.skipped |= skipped;
+        let bare = |point: &DataPoint| DataPoint { y: point.y.value.into(), ..point.clone() };
+        let markers = series.points.iter().map(|point| point.as_ref().map(bare)).collect();
+        let style = Style { marker: None, ..series.style };
+        let line = PointSeries { points, style, ..series };
+        let markers = PointSeries { points: markers, join: Join::None, ..series };
+        vec![PanelMark::Series(line), PanelMark::Series(markers)]
     }
 }
 
 /// Every threshold of the cells in `facet`, with its name, from left to right.
-fn shares(results: &Results, along: &NumericAxis, facet: &Facet) -> Vec<(f64, String)> {
+pub(super) fn thresholds(results: &Results, along: &NumericAxis, facet: &Facet) -> Vec<(f64, String)> {
     let cliffs = results.description.policies.as_ref().and_then(|policies| policies.cliffs.as_ref());
     let Some(cliffs) = cliffs.filter(|cliffs| cliffs.axis == along.index) else {
         return Vec::new();
@@ -148,20 +117,13 @@ fn levels(series: &PointSeries, edges: &[f64], x: &PanelAxis) -> Option<(Vec<Opt
     let skipped = groups.windows(2).any(skips);
     // Zero is as good a ratio as the first threshold; one is the last ratio there is.
     let (first, last) = (x.range.0.max(0.0), x.range.1.min(1.0));
-    let end = |at: f64, point: &DataPoint| {
-        Some(DataPoint { x: PlotValue::exact(at.clamp(first, last)), ..point.clone() })
-    };
-    let mut points = Vec::new();
-    for group in groups {
-        let Some((level, point)) = group else {
-            points.push(None);
-            continue;
-        };
+    let points = groups.into_iter().flat_map(|group| {
+        let Some((level, point)) = group else { return vec![None] };
         let from = if level == 0 { first } else { edges[level - 1] };
-        points.push(end(from, point));
-        points.push(end(edges.get(level).copied().unwrap_or(last), point));
-    }
-    Some((points, skipped))
+        let ends = [from, edges.get(level).copied().unwrap_or(last)];
+        ends.map(|at| Some(DataPoint { x: at.clamp(first, last).into(), ..point.clone() })).to_vec()
+    });
+    Some((points.collect(), skipped))
 }
 
 #[cfg(test)]
@@ -200,7 +162,7 @@ mod tests {
     fn series(results: &Results) -> (Vec<PointSeries>, Vec<String>, Vec<String>) {
         let figure = metric::cross_zone(results).unwrap();
         let marks = &figure.panels[0].marks;
-        let labels = marks.iter().filter_map(PanelMark::as_hairline).map(|line| line.label.clone()).collect();
+        let labels = figure.panels[0].hairlines.iter().map(|line| line.label.clone()).collect();
         (marks.iter().filter_map(PanelMark::as_series).cloned().collect(), labels, figure.notes)
     }
 

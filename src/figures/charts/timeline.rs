@@ -5,11 +5,9 @@ mod faults;
 use std::collections::BTreeMap;
 
 use super::axis::ValueAxis;
-use super::caption;
-use super::cells;
-use super::palette;
 use super::zones::{self, Zones};
-use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use super::{caption, cells, palette};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PointSeries, Spread};
 use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis};
 use crate::metrics::tables::TimelineRow;
 use crate::metrics::unit::Unit;
@@ -77,10 +75,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let shown: Vec<Vec<&TimelineRow>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
     let seen = shown.iter().flatten().flat_map(|row| [to(row), from(row)]);
     let zones = zones::of(results, seen);
-    if shown.iter().flatten().all(|row| row.time_s.is_none()) {
-        return None;
-    }
-    let clock = Clock::new(results, &shown);
+    let clock = Clock::new(results, &shown)?;
     let mut panels = Vec::new();
     for quantity in QUANTITIES.iter().filter(|quantity| quantity.is_there(&shown)) {
         panels.extend(row(&shown, quantity, &zones, &clock));
@@ -95,10 +90,10 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     let columns = selection.cells.len();
     for (index, panel) in panels.iter_mut().enumerate() {
         let cell = selection.cells[index % columns].number;
-        panel.marks.splice(..0, faults::spans(results, cell, &clock, index < columns));
+        panel.spans = faults::spans(results, cell, &clock, index < columns);
     }
-    let mut figure = Figure::new("Traffic, failures and health over time", panels, selection.cells.len());
-    figure.share_axes();
+    let mut figure = Figure::new("Traffic, failures and health over time", panels, columns);
+    figure.share_axes(true, true);
     figure.subtitle = caption::other(results, "mean (recorded without an interval) of");
     figure.legend = legend(results, &selection.cells, &zones, &clock);
     let first = selection.cells[0].number;
@@ -115,24 +110,12 @@ fn samples<'a>(results: &'a Results, cell: &ResultCell) -> Vec<&'a TimelineRow> 
     if single.is_empty() { all } else { single }
 }
 
-/// How many samples in a row are averaged into one point.
-fn bin(shown: &[Vec<&TimelineRow>]) -> usize {
-    let times = |rows: &Vec<&TimelineRow>| {
-        let mut times: Vec<u64> = rows.iter().filter_map(|row| row.time_s.map(f64::to_bits)).collect();
-        times.sort_unstable();
-        times.dedup();
-        times.len()
-    };
-    let most = shown.iter().map(times).max().unwrap_or(0);
-    (most * shown.len()).div_ceil(MOST_POINTS).max(1)
-}
-
-/// How far samples at `times` are apart; 0 if there is one only.
-fn interval(times: impl Iterator<Item = f64>) -> f64 {
-    let mut times: Vec<f64> = times.collect();
+/// The times of `samples` in seconds, each once, in order.
+fn times<'a>(samples: impl Iterator<Item = &'a &'a TimelineRow>) -> Vec<f64> {
+    let mut times: Vec<f64> = samples.filter_map(|row| row.time_s).collect();
     times.sort_by(f64::total_cmp);
     times.dedup();
-    times.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0)
+    times
 }
 
 /// How time is written.
@@ -142,24 +125,27 @@ struct Clock {
     seconds: f64,
     /// The first and the last moment that is shown, in the unit.
     range: (f64, f64),
-    /// How many samples make a point.
+    /// How many samples in a row are averaged into one point.
     bin: usize,
 }
 
 impl Clock {
-    fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Self {
-        let times = || shown.iter().flatten().filter_map(|row| row.time_s);
-        let start = times().fold(f64::INFINITY, f64::min);
+    /// The clock of what is `shown`; none without any sample.
+    fn new(results: &Results, shown: &[Vec<&TimelineRow>]) -> Option<Self> {
+        let all = times(shown.iter().flatten());
+        let (start, last) = (*all.first()?, *all.last()?);
         let written =
             results.description.timing.values().first().map(|timing| timing.sample_interval.as_secs_f64());
-        let sample = written.unwrap_or_else(|| interval(times()));
-        let end = times().fold(start, f64::max) + sample.max(1e-9);
+        let apart = || all.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0);
+        let end = last + written.unwrap_or_else(apart).max(1e-9);
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
             end if end >= 300.0 => ("min", 60.0),
             _ => ("s", 1.0),
         };
-        Self { unit, seconds, range: (start / seconds, end / seconds), bin: bin(shown) }
+        let most = shown.iter().map(|rows| times(rows.iter()).len()).max().unwrap_or(0);
+        let bin = (most * shown.len()).div_ceil(MOST_POINTS).max(1);
+        Some(Self { unit, seconds, range: (start / seconds, end / seconds), bin })
     }
 
     fn at(&self, seconds: f64) -> f64 {
@@ -177,19 +163,13 @@ fn row(shown: &[Vec<&TimelineRow>], quantity: &Quantity, zones: &Zones, clock: &
     let points = lines.iter().flatten().flat_map(|line| line.points.iter().flatten());
     let axis = ValueAxis { label: quantity.label, unit: quantity.unit, base: 0.0, log: false };
     let y = axis.around(&points.map(|point| point.y).collect::<Vec<_>>());
-    let panel = |lines: Vec<PointSeries>| Panel {
-        title: String::new(),
-        badge: None,
-        x: clock.axis(),
-        y: y.clone(),
-        marks: lines.into_iter().map(PanelMark::Series).collect(),
-    };
-    lines.into_iter().map(panel).collect()
+    let marks = lines.into_iter().map(|lines| lines.into_iter().map(PanelMark::Series).collect());
+    marks.map(|marks| Panel::new(clock.axis(), y.clone(), marks)).collect()
 }
 
 fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Clock) -> Vec<PointSeries> {
     let mut lines = Vec::new();
-    for (position, (zone, label)) in zones.names.iter().zip(&zones.labels).enumerate() {
+    for (position, zone) in zones.names.iter().enumerate() {
         // Times are not negative, so that their bits are in their order.
         let mut samples: BTreeMap<u64, Option<f64>> = BTreeMap::new();
         for row in rows.iter().filter(|row| (quantity.zone)(row) == zone) {
@@ -208,25 +188,18 @@ fn lines(rows: &[&TimelineRow], quantity: &Quantity, zones: &Zones, clock: &Cloc
             samples.into_iter().map(|(time, value)| (f64::from_bits(time), value)).collect();
         let point = |samples: &[(f64, Option<f64>)]| {
             let values: Vec<f64> = samples.iter().filter_map(|(_, value)| *value).collect();
-            let x = PlotValue::exact(clock.at(samples[0].0));
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            (!values.is_empty()).then(|| DataPoint { x, y: PlotValue::exact(mean), label: String::new() })
+            (!values.is_empty()).then(|| DataPoint::new(clock.at(samples[0].0), mean))
         };
+        // The steps of a level must stay where they are.
         let mut points: Vec<Option<DataPoint>> =
             samples.chunks(if quantity.level { 1 } else { clock.bin }).map(point).collect();
         if let (true, Some(Some(last))) = (quantity.level, points.last()) {
             // The last step reaches to the end of its sample.
-            let end = DataPoint { x: PlotValue::exact(clock.range.1), ..last.clone() };
-            points.push(Some(end));
+            points.push(Some(DataPoint { x: clock.range.1.into(), ..last.clone() }));
         }
-        lines.push(PointSeries {
-            name: label.clone(),
-            style: palette::zone(position),
-            // The steps of a level must stay where they are.
-            points,
-            join: if quantity.level { Join::Step } else { Join::Straight },
-            spread: Spread::Band,
-        });
+        let join = if quantity.level { Join::Step } else { Join::Straight };
+        lines.push(PointSeries { style: palette::zone(position), points, join, spread: Spread::Band });
     }
     lines
 }
@@ -240,24 +213,19 @@ fn legend(results: &Results, cells: &[&ResultCell], zones: &Zones, clock: &Clock
         },
         sample: KeySample::Line(palette::zone(position)),
     };
-    let shades = faults::legend(results, cells, clock).into_iter();
-    let shades = shades.map(|(name, color)| Key { name, sample: KeySample::Swatch(color) });
-    zones.labels.iter().enumerate().map(zone).chain(shades).collect()
+    zones.labels.iter().enumerate().map(zone).chain(faults::legend(results, cells, clock)).collect()
 }
 
-fn notes(results: &Results, cell: usize, mut notes: Vec<String>, clock: &Clock) -> Vec<String> {
-    notes.insert(
-        0,
-        "Failures are by zone of the clients, everything else by zone of the backends.".to_owned(),
-    );
-    if results.timeline.iter().any(|row| row.failover_switches > Some(0.0)) {
-        notes.push("Failover switches are those in a sample, of the whole load balancer.".to_owned());
-    }
-    if clock.bin > 1 {
-        notes.push(format!("Points are means of {} samples, except of levels in steps.", clock.bin));
-    }
-    notes.extend(faults::note(results, cell, clock));
-    notes
+/// What has to be said beside `selected`, which is said of the cells.
+fn notes(results: &Results, cell: usize, selected: Vec<String>, clock: &Clock) -> Vec<String> {
+    let zones = "Failures are by zone of the clients, everything else by zone of the backends.";
+    let switches = results.timeline.iter().any(|row| row.failover_switches > Some(0.0));
+    let said = caption::said([
+        (switches, "Failover switches are those in a sample, of the whole load balancer.".to_owned()),
+        (clock.bin > 1, format!("Points are means of {} samples, except of levels in steps.", clock.bin)),
+    ]);
+    let faults = faults::note(results, cell, clock);
+    [zones.to_owned()].into_iter().chain(selected).chain(said).chain(faults).collect()
 }
 
 #[cfg(test)]
@@ -292,7 +260,7 @@ mod tests {
     fn faults_are_shaded_in_every_panel() {
         let figure = figure(&SampleFolder::default().results()).unwrap();
         for (index, panel) in figure.panels.iter().enumerate() {
-            let spans = panel.marks.iter().filter_map(PanelMark::as_span);
+            let spans = panel.spans.iter();
             let spans: Vec<_> = spans.map(|span| (span.from, span.to, span.label.clone())).collect();
             let named = |name: &str| if index < 5 { name.to_owned() } else { String::new() };
             assert_eq!(spans, [(10.0, 15.0, named("silent")), (22.0, 24.0, named("slow"))]);
@@ -312,7 +280,7 @@ mod tests {
             row.time_s = row.time_s.map(|time| time - 60.0);
         }
         let figure = figure(&results).unwrap();
-        let first = figure.panels[0].marks[0].as_span().unwrap();
+        let first = &figure.panels[0].spans[0];
         assert_eq!((first.from, first.to, first.color), (1.0, 2.0, faults::WARMUP));
         assert!(figure.legend.iter().any(|key| key.name == "warm-up"));
     }

@@ -1,10 +1,9 @@
 //! What crossing zones costs against what it saves: one point per cell, the best of them marked.
 
 use super::axis::{self, ValueAxis};
-use super::caption;
 use super::cells::{self, Facet};
-use super::palette;
 use super::sheet::estimate;
+use super::{caption, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
 use crate::figures::wording::{capitalized, values_text};
@@ -46,17 +45,13 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     mark_front(&mut places);
     let mut marks = vec![front_line(&places)];
     marks.extend(series(results, &places));
-    let panel = Panel {
-        title: String::new(),
-        badge: None,
-        x: fit(&places, harm, |place| place.x),
-        y: fit(&places, cost, |place| place.y),
-        marks,
-    };
+    let (x, y) = (fit(&places, harm, |place| place.x), fit(&places, cost, |place| place.y));
     let title = capitalized(&format!("{} against {}", cost.words.noun, harm.words.noun));
-    let mut figure = Figure::new(title, vec![panel], 1);
+    let mut figure = Figure::new(title, vec![Panel::new(x, y, marks)], 1);
     figure.subtitle = caption::means(results, "whiskers");
-    figure.legend = legend(results);
+    let front = "no other cell is better in both".to_owned();
+    figure.legend = palette::legend(results, KeySample::Marker);
+    figure.legend.push(Key { name: front, sample: KeySample::Line(front_style()) });
     let axes: Vec<String> = results.axes.iter().map(|axis| axis::words(axis)).collect();
     let labels = match axes.is_empty() {
         true => String::new(),
@@ -80,15 +75,6 @@ fn fit(places: &[Place<'_>], metric: &Metric, of: impl Fn(&Place<'_>) -> PlotVal
     ValueAxis::of(metric, metric.words.label).around(&places.iter().map(of).collect::<Vec<_>>())
 }
 
-fn legend(results: &Results) -> Vec<Key> {
-    let styles = palette::arms(&results.arms);
-    let arm =
-        |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Marker(*style) };
-    let front =
-        Key { name: "no other cell is better in both".to_owned(), sample: KeySample::Line(front_style()) };
-    results.arms.iter().zip(&styles).map(arm).chain([front]).collect()
-}
-
 /// The points of each arm. Those of one sweep are joined.
 fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
     let many = places.len() > MANY;
@@ -103,7 +89,6 @@ fn series(results: &Results, places: &[Place<'_>]) -> Vec<PanelMark> {
             let alike = sweep.chunk_by(|a, b| a.x.value == b.x.value && a.y.value == b.y.value);
             let point = |places: &[&Place<'_>]| Some(point(results, places, !many || places[0].best));
             PanelMark::Series(PointSeries {
-                name: results.arms[arm].clone(),
                 style: Style { dash: Dash::Solid, width: if many { 1.6 } else { 3.0 }, ..style },
                 points: alike.map(point).collect(),
                 join: if many { Join::None } else { Join::Straight },
@@ -147,12 +132,8 @@ fn front_style() -> Style {
 
 /// The best cells in steps from left to right.
 fn front_line(places: &[Place<'_>]) -> PanelMark {
-    let point = |place: &Place<'_>| {
-        let (x, y) = (PlotValue::exact(place.x.value), PlotValue::exact(place.y.value));
-        Some(DataPoint { x, y, label: String::new() })
-    };
+    let point = |place: &Place<'_>| Some(DataPoint::new(place.x.value, place.y.value));
     PanelMark::Series(PointSeries {
-        name: "front".to_owned(),
         style: front_style(),
         points: places.iter().filter(|place| place.best).map(point).collect(),
         join: Join::Step,
@@ -234,8 +215,8 @@ mod tests {
         let results = SampleFolder::no_axis().results();
         let mut places = [(2.0, 2.0), (1.0, 3.0), (3.0, 2.0), (2.0, 1.0), (1.0, 4.0)].map(|(x, y)| Place {
             cell: &results.cells[0],
-            x: PlotValue::exact(x),
-            y: PlotValue::exact(y),
+            x: PlotValue::from(x),
+            y: PlotValue::from(y),
             best: false,
         });
         mark_front(&mut places);

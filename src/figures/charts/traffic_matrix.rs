@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::caption;
-use super::cells;
-use super::palette;
-use super::zones;
+use super::{caption, cells, zones};
 use crate::figures::mark::{HeatCell, PanelMark};
 use crate::figures::{Figure, Panel, PanelAxis};
 use crate::metrics::unit::Unit;
 use crate::results::{ResultCell, Results};
 use zones::Zones;
 
-const MOST_PANELS: usize = 9;
-const COLUMNS: usize = 3;
 /// The least width and height of a table's cell in pixels.
 const SMALLEST: (u32, u32) = (72, 44);
 
@@ -23,12 +18,12 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     if from.names.is_empty() {
         return None;
     }
-    let selection = cells::representatives(results, MOST_PANELS);
+    let selection = cells::representatives(results, cells::MOST_PANELS);
     let panels = selection.cells.iter().map(|cell| panel(results, cell, &from, &to)).collect::<Vec<_>>();
-    let columns = if panels.len() == 4 { 2 } else { panels.len().min(COLUMNS) };
+    let columns = cells::columns(panels.len());
     let rows = panels.len().div_ceil(columns) as u32;
     let mut figure = Figure::new("Where the connections of each zone’s clients go", panels, columns);
-    figure.share_axes();
+    figure.share_axes(true, true);
     figure.width = figure.width.max(columns as u32 * (to.names.len() as u32 * SMALLEST.0 + 60) + 280);
     figure.height = figure.height.max(rows * (from.names.len() as u32 * SMALLEST.1 + 60) + 340);
     figure.subtitle = caption::other(results, "share of a client zone’s connections by backend zone, sum of");
@@ -52,13 +47,9 @@ fn panel(results: &Results, cell: &ResultCell, from: &Zones, to: &Zones) -> Pane
             heat.push(HeatCell { column: column as f64, row: row as f64, shade: share, text });
         }
     }
-    Panel {
-        title: cells::name(results, cell),
-        badge: Some(palette::arms(&results.arms)[cell.arm]),
-        x: PanelAxis::categories("Zone of the backends", to.labels.clone()),
-        y: PanelAxis::categories("Zone of the clients", from.labels.clone()).reversed(),
-        marks: vec![PanelMark::Heat(heat)],
-    }
+    let x = PanelAxis::categories("Zone of the backends", to.labels.clone());
+    let y = PanelAxis::categories("Zone of the clients", from.labels.clone()).reversed();
+    cells::panel(results, cell, x, y, vec![PanelMark::Heat(heat)])
 }
 
 /// A share with one decimal; what would round to nothing is not called nothing.

@@ -1,28 +1,24 @@
 //! Metrics against the first numeric axis: one line per arm, a level for each arm that lacks the axis.
 
 use super::axis::{NumericAxis, number};
-use super::caption;
 use super::cells::Facet;
-use super::palette;
 use super::sheet::{Sheet, estimate};
-use super::steps::Steps;
-use crate::figures::mark::{DataPoint, Join, LevelLine, PanelMark, PlotValue, PointSeries, Spread};
-use crate::figures::style::Style;
-use crate::figures::{Figure, Key, KeySample, Panel, PanelAxis, Scale};
+use super::steps::{Steps, thresholds};
+use super::{caption, palette};
+use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
+use crate::figures::{Figure, KeySample, Panel, PanelAxis, Scale};
 use crate::metrics::Metric;
 use crate::results::{ResultCell, Results};
 
 pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
     let Sheet { results, metrics, facets, .. } = sheet;
-    let styles = palette::arms(&results.arms);
     let x = along.through(&values(results, along));
     let mut limits = Limits::default();
     let mut steps = Steps::default();
     let mut panels = Vec::new();
     for shown in metrics {
-        let metric = shown.metric;
         let by_facet: Vec<Vec<PanelMark>> =
-            facets.iter().map(|facet| marks(results, metric, facet, along, &styles)).collect();
+            facets.iter().map(|facet| marks(results, shown.metric, facet, along)).collect();
         let values: Vec<PlotValue> = by_facet.iter().flatten().flat_map(estimates).collect();
         let forced = if sheet.log { shown.axis.log_around(&values) } else { None };
         limits.not_log |= sheet.log && forced.is_none();
@@ -32,18 +28,15 @@ pub(super) fn figure(sheet: &Sheet<'_>, along: &NumericAxis) -> Figure {
         limits.cut |= y.scale == Scale::Log && values.iter().any(is_cut);
         for (mut marks, facet) in by_facet.into_iter().zip(facets) {
             limits.zeros += marks.iter_mut().map(|mark| drop_zeros(&y, mark)).sum::<usize>();
-            let marks = steps.insert(results, along, facet, &x, marks);
-            panels.push(Panel { title: String::new(), badge: None, x: x.clone(), y: y.clone(), marks });
+            let mut panel = Panel::new(x.clone(), y.clone(), marks);
+            steps.insert(thresholds(results, along, facet), &mut panel);
+            panels.push(panel);
         }
     }
     let mut figure = sheet.figure(panels, &along.name);
-    figure.share_x_axes();
-    if facets.len() > 1 {
-        figure.share_y_axes();
-    }
+    figure.share_axes(true, facets.len() > 1);
     figure.subtitle = caption::means(results, "bands");
-    let key = |(name, style): (&String, &Style)| Key { name: name.clone(), sample: KeySample::Line(*style) };
-    figure.legend = results.arms.iter().zip(&styles).map(key).collect();
+    figure.legend = palette::legend(results, KeySample::Line);
     figure.notes = notes(results, along, limits);
     figure.notes.extend(steps.notes());
     figure
@@ -60,24 +53,15 @@ struct Limits {
     not_log: bool,
 }
 
-fn notes(results: &Results, along: &NumericAxis, limits: Limits) -> Vec<String> {
-    let level = |cell: &ResultCell| cell.values[along.index].is_empty();
-    let mut notes = Vec::new();
-    if results.cells.iter().any(level) {
-        notes.push(format!("Lines from edge to edge: arms that have no {}.", along.name));
-    }
-    if limits.zeros > 0 {
-        notes.push(format!("Left out: {} values of zero, which a log axis doesn't have.", limits.zeros));
-    }
-    if limits.cut {
-        notes.push(
-            "Bands that begin at zero or below the foot of a log axis are drawn from its foot.".to_owned(),
-        );
-    }
-    if limits.not_log {
-        notes.push("No value is above zero, so that the axis is not logarithmic.".to_owned());
-    }
-    notes
+fn notes(results: &Results, along: &NumericAxis, Limits { zeros, cut, not_log }: Limits) -> Vec<String> {
+    let has_level = results.cells.iter().any(|cell| cell.values[along.index].is_empty());
+    let cut_text = "Bands that begin at zero or below the foot of a log axis are drawn from its foot.";
+    caption::said([
+        (has_level, format!("Lines from edge to edge: arms that have no {}.", along.name)),
+        (zeros > 0, format!("Left out: {zeros} values of zero, which a log axis doesn't have.")),
+        (cut, cut_text.to_owned()),
+        (not_log, "No value is above zero, so that the axis is not logarithmic.".to_owned()),
+    ])
 }
 
 /// Every value of the axis, sorted.
@@ -89,30 +73,24 @@ fn values(results: &Results, along: &NumericAxis) -> Vec<f64> {
     values
 }
 
-fn marks(
-    results: &Results,
-    metric: &Metric,
-    facet: &Facet,
-    along: &NumericAxis,
-    styles: &[Style],
-) -> Vec<PanelMark> {
+fn marks(results: &Results, metric: &Metric, facet: &Facet, along: &NumericAxis) -> Vec<PanelMark> {
     let mut marks = Vec::new();
-    for (arm, (name, style)) in results.arms.iter().zip(styles).enumerate() {
+    for (arm, style) in palette::arms(&results.arms).into_iter().enumerate() {
         let held = |cell: &&ResultCell| cell.arm == arm && facet.holds(cell);
         let mut points = Vec::new();
         for cell in results.cells.iter().filter(held) {
             let estimate = estimate(results, cell, metric);
             match (number(&cell.values[along.index]), estimate) {
                 (Some(x), estimate) => points.push((x, estimate)),
-                (None, Some(value)) => {
-                    marks.push(PanelMark::Level(LevelLine { name: name.clone(), style: *style, value }));
-                }
+                (None, Some(value)) => marks.push(PanelMark::Level(style, value)),
                 (None, None) => {}
             }
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if points.iter().any(|(_, estimate)| estimate.is_some()) {
-            marks.push(PanelMark::Series(series(name, *style, &points)));
+        let points: Vec<_> = points.into_iter().map(|(x, y)| y.map(|y| DataPoint::new(x, y))).collect();
+        if points.iter().any(Option::is_some) {
+            let (join, spread) = (Join::Straight, Spread::Band);
+            marks.push(PanelMark::Series(PointSeries { style, points, join, spread }));
         }
     }
     // Levels first: where a line comes upon one, it is the line that is followed.
@@ -120,23 +98,10 @@ fn marks(
     marks
 }
 
-fn series(name: &str, style: Style, points: &[(f64, Option<PlotValue>)]) -> PointSeries {
-    let point = |(x, y): &(f64, Option<PlotValue>)| {
-        y.map(|y| DataPoint { x: PlotValue::exact(*x), y, label: String::new() })
-    };
-    PointSeries {
-        name: name.to_owned(),
-        style,
-        points: points.iter().map(point).collect(),
-        join: Join::Straight,
-        spread: Spread::Band,
-    }
-}
-
 fn estimates(mark: &PanelMark) -> Vec<PlotValue> {
     match mark {
         PanelMark::Series(series) => series.points.iter().flatten().map(|point| point.y).collect(),
-        PanelMark::Level(level) => vec![level.value],
+        PanelMark::Level(_, value) => vec![*value],
         _ => Vec::new(),
     }
 }
@@ -164,17 +129,17 @@ mod tests {
         let [panel] = figure.panels.as_slice() else { panic!("one panel, not {}", figure.panels.len()) };
         assert_eq!((panel.x.label.as_str(), panel.x.range), ("Spillover ratio", (-0.04, 1.07)));
         assert_eq!(panel.y.range.0, 0.0, "shares begin at zero");
-        let [PanelMark::Level(disabled), PanelMark::Level(stay), PanelMark::Series(spill)] =
+        let [PanelMark::Level(disabled, _), PanelMark::Level(stay, _), PanelMark::Series(spill)] =
             panel.marks.as_slice()
         else {
             panic!("two levels and a line, not {:?}", panel.marks);
         };
-        let looks = [disabled.style.color, stay.style.color, spill.style.color];
+        let looks = [disabled.color, stay.color, spill.style.color];
         assert_eq!(looks, [Color::GREY, Color::BLUE, Color::ORANGE]);
         assert_eq!(spill.points.len(), 11);
         let row = results.summary(12, "cross_zone_connection_ratio").unwrap();
         let last = spill.points[10].as_ref().unwrap();
-        assert_eq!(last.x, PlotValue::exact(1.0));
+        assert_eq!(last.x, PlotValue::from(1.0));
         assert_eq!(last.y.value, row.mean.unwrap());
         assert_eq!(last.y.interval, row.ci_low.zip(row.ci_high));
         assert_eq!(figure.legend.len(), 3);
@@ -195,17 +160,19 @@ mod tests {
     fn missing_values_are_gaps_and_are_named() {
         let folder = SampleFolder { missing: Some("failure_ratio"), ..SampleFolder::default() };
         let figure = metric::failures(&folder.results()).unwrap();
-        let names = |mark: &PanelMark| match mark {
-            PanelMark::Level(level) => level.name.clone(),
-            PanelMark::Series(series) => series.name.clone(),
-            _ => String::new(),
+        let color = |mark: &PanelMark| match mark {
+            PanelMark::Level(style, _) => style.color,
+            PanelMark::Series(series) => series.style.color,
+            _ => Color::BLACK,
         };
-        let shown: Vec<_> = figure.panels[0].marks.iter().map(names).collect();
-        assert_eq!(shown, ["disabled", "spill"]);
+        let shown: Vec<_> = figure.panels[0].marks.iter().map(color).collect();
+        assert_eq!(shown, [Color::GREY, Color::ORANGE], "disabled and spill");
         assert!(figure.notes.iter().any(|note| note.contains("of stay")), "{:?}", figure.notes);
-        let points = [(0.0, Some(PlotValue::exact(1.0))), (0.5, None), (1.0, Some(PlotValue::exact(2.0)))];
-        let line = series("", palette::zone(0), &points);
-        assert_eq!(line.points[1], None);
+        let mut results = SampleFolder::default().results();
+        results.summary.get_mut(&(5, "failure_ratio".to_owned())).unwrap().mean = None;
+        let figure = metric::failures(&results).unwrap();
+        let line = figure.panels[0].marks.iter().find_map(PanelMark::as_series).unwrap();
+        assert_eq!(line.points.iter().position(Option::is_none), Some(3));
     }
 
     #[test]

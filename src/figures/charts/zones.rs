@@ -1,5 +1,6 @@
 //! Zones in the order of the experiment file, under names as short as they can be.
 
+use crate::answers::gather::distinct;
 use crate::results::Results;
 
 /// The zones that occur, and how they are called in charts.
@@ -15,12 +16,7 @@ pub(super) struct Zones {
 
 /// The zones of the experiment that are among `seen`, then the rest of `seen` in order.
 pub(super) fn of<'a>(results: &Results, seen: impl Iterator<Item = &'a str>) -> Zones {
-    let mut found: Vec<&str> = Vec::new();
-    for name in seen {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
+    let mut found = distinct(seen);
     let configured = &results.description.zones;
     let position = |name: &str| configured.iter().position(|zone| zone == name).unwrap_or(usize::MAX);
     found.sort_by_key(|name| position(name));

@@ -1,22 +1,18 @@
-//! The few things that can be put on paper, whatever the paper is; places, rectangles and strokes are in pixels of the
+//! The few things that can be put on paper, whatever the paper is; places, rectangles and widths are in pixels of the
 //! finished image.
 
 use super::lettering::Lettering;
-use crate::figures::style::{Color, Dash};
+use crate::figures::style::{Color, Dash, Style};
 
 /// Paper: every chart is drawn by the same code on either kind.
 pub(super) trait Canvas {
     /// Fills the polygon with `opacity` from 0 to 1.
     fn polygon(&self, corners: &[Spot], color: Color, opacity: f64);
 
-    /// Draws a line through all spots.
-    fn line(&self, spots: &[Spot], stroke: Stroke);
+    fn line(&self, spots: &[Spot], style: Style);
 
     /// Writes `text` on the base line through `spot`.
     fn write(&self, text: &str, spot: Spot, lettering: Lettering, align: Align);
-
-    /// Writes `text` upwards, its middle at `spot` on the base line.
-    fn write_upwards(&self, text: &str, spot: Spot, lettering: Lettering);
 
     fn rect(&self, rect: Rect, color: Color, opacity: f64) {
         let Rect { left, top, right, bottom } = rect;
@@ -29,19 +25,15 @@ pub(super) trait Canvas {
 
     /// Writes `text` at `spot`, which is the middle of its capital letters.
     fn text(&self, text: &str, (x, y): Spot, lettering: Lettering, align: Align) {
-        self.write(text, (x, y + lettering.capital() / 2.0), lettering, align);
-    }
-
-    /// Writes `text` upwards, centred at `spot`.
-    fn text_upwards(&self, text: &str, (x, y): Spot, lettering: Lettering) {
-        self.write_upwards(text, (x + lettering.capital() / 2.0, y), lettering);
+        let half = lettering.capital() / 2.0;
+        let spot = if align == Align::Upwards { (x + half, y) } else { (x, y + half) };
+        self.write(text, spot, lettering, align);
     }
 }
 
 /// A place on the paper: to the right and down from the top left, in finished pixels.
 pub(super) type Spot = (f64, f64);
 
-/// An upright rectangle on the paper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rect {
     pub(super) left: f64,
@@ -83,26 +75,14 @@ impl Rect {
     }
 }
 
-/// How a line is drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Stroke {
-    pub(super) color: Color,
-    pub(super) width: f64,
-    pub(super) dash: Dash,
-}
-
-impl Stroke {
-    pub(super) fn solid(color: Color, width: f64) -> Self {
-        Self { color, width, dash: Dash::Solid }
-    }
-}
-
-/// Where a text stands relative to its spot; vertically its spot is always the middle of a capital letter.
+/// Where a text stands relative to its spot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Center,
     Right,
+    /// From the bottom to the top, its middle at the spot.
+    Upwards,
 }
 
 /// The corners of a regular polygon; `turn` in full turns from pointing up.
@@ -120,7 +100,7 @@ pub(super) fn pattern(dash: Dash) -> &'static [f64] {
         Dash::Solid => &[],
         Dash::Dashed => &[4.0, 2.5],
         Dash::Dotted => &[1.2, 1.8],
-        Dash::DashDot => &[5.0, 2.0, 1.2, 2.0],
+        Dash::Alternating => &[5.0, 2.0, 1.2, 2.0],
         Dash::Long => &[8.0, 3.0],
     }
 }

@@ -1,30 +1,27 @@
 //! Marks that run across a panel: shaded spans, hairlines, levels.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::{Align, Canvas, Rect};
 use super::lettering::ASIDE;
 use super::projection::Plane;
 use super::series::{self, BAND_OPACITY};
-use crate::figures::mark::{Hairline, LevelLine, PanelMark, ShadedSpan};
-use crate::figures::style::{Color, Dash};
+use crate::figures::mark::{Hairline, PlotValue, ShadedSpan};
+use crate::figures::style::{Color, Dash, Style};
 
-/// The height of the names of hairlines.
 pub(super) const HAIRLINE_NAMES: f64 = 26.0;
 /// Spans narrower than this on paper are drawn without their ends, which would fill them.
 const NARROW: f64 = 6.0;
-/// The height of a stripe.
 const STRIPE: f64 = 8.0;
 /// Bands thinner than this on paper are not drawn: the line covers them.
 const THIN: f64 = 2.0;
 
-pub(super) fn paint_spans(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
-    for span in marks.iter().filter_map(PanelMark::as_span) {
+pub(super) fn paint_spans(canvas: &dyn Canvas, plane: Plane<'_>, spans: &[ShadedSpan]) {
+    for span in spans {
         let left = plane.x.at(span.from);
         // A fault of a moment is still seen.
         let right = plane.x.at(span.to).max(left + 2.0);
         canvas.rect(Rect { left, right, ..plane.plot }, span.color, 1.0);
     }
-    let bounded: Vec<&ShadedSpan> =
-        marks.iter().filter_map(PanelMark::as_span).filter(|span| span.has_ends).collect();
+    let bounded: Vec<&ShadedSpan> = spans.iter().filter(|span| span.has_ends).collect();
     for (index, span) in bounded.iter().enumerate() {
         for cover in bounded[index + 1..].iter().filter(|cover| cover.color != span.color) {
             let (left, right) = (plane.x.at(span.from.max(cover.from)), plane.x.at(span.to.min(cover.to)));
@@ -36,9 +33,9 @@ pub(super) fn paint_spans(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelM
     for span in bounded {
         let (left, right) = (plane.x.at(span.from), plane.x.at(span.to));
         if right - left >= NARROW {
-            let stroke = Stroke::solid(span.color.mixed(Color::INK, 0.3), 2.0);
+            let style = Style::line(span.color.mixed(Color::INK, 0.3), 2.0);
             for at in [left, right] {
-                canvas.line(&[(at, plane.plot.top), (at, plane.plot.bottom)], stroke);
+                canvas.line(&[(at, plane.plot.top), (at, plane.plot.bottom)], style);
             }
         }
     }
@@ -56,10 +53,9 @@ fn stripe(canvas: &dyn Canvas, rect: Rect, color: Color) {
 
 /// Writes the names of the spans at the top, each up to where the next begins. Those that begin together stand beside each
 /// other.
-pub(super) fn paint_span_names(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
+pub(super) fn paint_span_names(canvas: &dyn Canvas, plane: Plane<'_>, spans: &[ShadedSpan]) {
     let plot = plane.plot;
-    let mut spans: Vec<&ShadedSpan> =
-        marks.iter().filter_map(PanelMark::as_span).filter(|span| !span.label.is_empty()).collect();
+    let mut spans: Vec<&ShadedSpan> = spans.iter().filter(|span| !span.label.is_empty()).collect();
     spans.sort_by(|a, b| a.from.total_cmp(&b.from));
     let mut free = f64::NEG_INFINITY;
     for (index, span) in spans.iter().enumerate() {
@@ -92,13 +88,13 @@ pub(super) fn paint_hairline(canvas: &dyn Canvas, plane: Plane<'_>, hairline: &H
     };
     // One of many with names must not be taken for a line of data.
     let dash = if hairline.label.is_empty() { Dash::Solid } else { Dash::Dotted };
-    canvas.line(&ends, Stroke { color: Color::FAINT, width: 2.0, dash });
+    canvas.line(&ends, Style { dash, ..Style::line(Color::FAINT, 2.0) });
 }
 
 /// Writes the names of upright hairlines above the panel, each where the one before leaves room.
-pub(super) fn paint_hairline_names(canvas: &dyn Canvas, plane: Plane<'_>, marks: &[PanelMark]) {
+pub(super) fn paint_hairline_names(canvas: &dyn Canvas, plane: Plane<'_>, hairlines: &[Hairline]) {
     let mut free = f64::NEG_INFINITY;
-    for hairline in marks.iter().filter_map(PanelMark::as_hairline).filter(|hairline| hairline.upright) {
+    for hairline in hairlines.iter().filter(|hairline| hairline.upright) {
         let (at, width) = (plane.x.at(hairline.at), ASIDE.width(&hairline.label));
         if at - width / 2.0 >= free {
             canvas.text(&hairline.label, (at, plane.plot.top - HAIRLINE_NAMES / 2.0), ASIDE, Align::Center);
@@ -107,18 +103,15 @@ pub(super) fn paint_hairline_names(canvas: &dyn Canvas, plane: Plane<'_>, marks:
     }
 }
 
-pub(super) fn paint_level(canvas: &dyn Canvas, plane: Plane<'_>, level: &LevelLine) {
+pub(super) fn paint_level(canvas: &dyn Canvas, plane: Plane<'_>, style: Style, level: PlotValue) {
     let plot = plane.plot;
-    if let Some((low, high)) = level.value.interval {
+    if let Some((low, high)) = level.interval {
         let band = Rect { top: plane.y.at(high), bottom: plane.y.at(low), ..plot };
         if band.height() > THIN {
-            canvas.rect(band, level.style.color, BAND_OPACITY);
+            canvas.rect(band, style.color, BAND_OPACITY);
         }
     }
-    let at = plane.y.at(level.value.value);
-    let stroke = Stroke { color: level.style.color, width: level.style.width, dash: level.style.dash };
-    canvas.line(&[(plot.left, at), (plot.right, at)], stroke);
-    if let Some(marker) = level.style.marker {
-        series::marker(canvas, marker, (plot.right, at), level.style);
-    }
+    let at = plane.y.at(level.value);
+    canvas.line(&[(plot.left, at), (plot.right, at)], style);
+    series::marker(canvas, (plot.right, at), style);
 }

@@ -2,13 +2,13 @@
 
 use super::canvas::{Rect, Spot};
 use super::guides::HAIRLINE_NAMES;
-use super::lettering::{LABEL, NOTE, SUBTITLE, TICK, TITLE};
+use super::lettering::{LABEL, NOTE, TICK};
 use super::projection::Projection;
-use crate::figures::mark::PanelMark;
+use crate::figures::mark::Hairline;
 use crate::figures::{Figure, Panel, PanelAxis, Scale};
 
 /// White at the edges of the paper.
-const MARGIN: f64 = 48.0;
+pub(super) const MARGIN: f64 = 48.0;
 /// White between panels.
 const GAP: f64 = 44.0;
 /// White between panels above each other that share their horizontal axis.
@@ -23,31 +23,17 @@ const AXIS_LABEL: f64 = 38.0;
 pub(super) const TICK_GAP: f64 = 14.0;
 /// The share of a column that the texts at a vertical axis may take.
 const Y_TEXT_SHARE: f64 = 0.42;
-/// The height of a row of the legend.
 const LEGEND_ROW: f64 = 40.0;
-/// The height of a line of remarks.
 const NOTE_LINE: f64 = 28.0;
-/// How many rows the legend may have.
 const LEGEND_ROWS: usize = 5;
 /// The width of a sample in the legend with the white after it.
 pub(super) const SAMPLE: f64 = 66.0;
 /// The width that the name of a legend entry may take.
 const NAME: f64 = 420.0;
 
-/// Ticks of a horizontal axis are at least this far apart.
-const X_SPACING: f64 = 84.0;
-/// A horizontal axis has at most this many ticks.
-const X_TICKS: f64 = 12.0;
-/// Ticks of a vertical axis are at least this far apart.
-const Y_SPACING: f64 = 46.0;
-/// A vertical axis has at most this many ticks: more would stripe the paper.
-const Y_TICKS: f64 = 8.0;
-
 /// The places of everything on the paper.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    pub(super) title: TextLine,
-    pub(super) subtitle: TextLine,
     /// Each legend entry: its place and its name as it fits; entries beyond the last row are left out.
     pub(super) legend: Vec<TextLine>,
     pub(super) notes: Vec<TextLine>,
@@ -57,13 +43,11 @@ pub(super) struct Layout {
 /// The place of a panel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
-    /// The area between the axes.
     pub(super) plot: Rect,
     /// The width for the tick texts of the vertical axis.
     pub(super) y_room: f64,
 }
 
-/// A text and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TextLine {
     pub(super) spot: Spot,
@@ -74,7 +58,6 @@ impl Layout {
     pub(super) fn new(figure: &Figure) -> Self {
         let (width, height) = (f64::from(figure.width), f64::from(figure.height));
         let across = width - 2.0 * MARGIN;
-        let line = |text: String, y: f64| TextLine { spot: (MARGIN, y), text };
         let (legend, legend_bottom) = legend(figure, 142.0, across);
         let mut notes = figure.notes.join(" ");
         if legend.len() < figure.legend.len() {
@@ -84,12 +67,11 @@ impl Layout {
         let remarks = NOTE.wrapped(&notes, across);
         let notes_top = height - 26.0 - NOTE_LINE * remarks.len() as f64;
         let notes = remarks.into_iter().enumerate();
+        let y = |row: usize| notes_top + NOTE_LINE * (row as f64 + 0.5);
         let area = Rect { left: MARGIN, top: legend_bottom, right: width - MARGIN, bottom: notes_top - 14.0 };
         Self {
-            title: line(TITLE.fitted(&figure.title, across), 56.0),
-            subtitle: line(SUBTITLE.fitted(&figure.subtitle, across), 100.0),
             legend,
-            notes: notes.map(|(row, text)| line(text, notes_top + NOTE_LINE * (row as f64 + 0.5))).collect(),
+            notes: notes.map(|(row, text)| TextLine { spot: (MARGIN, y(row)), text }).collect(),
             frames: frames(figure, area),
         }
     }
@@ -159,8 +141,8 @@ fn title_height(panel: &Panel) -> f64 {
 
 /// The height of the names of hairlines above a panel; nothing if it has none.
 pub(super) fn hairline_names(panel: &Panel) -> f64 {
-    let mut lines = panel.marks.iter().filter_map(PanelMark::as_hairline);
-    if lines.any(|line| line.upright && !line.label.is_empty()) { HAIRLINE_NAMES } else { 0.0 }
+    let has_name = |line: &Hairline| line.upright && !line.label.is_empty();
+    if panel.hairlines.iter().any(has_name) { HAIRLINE_NAMES } else { 0.0 }
 }
 
 fn x_height(panel: &Panel) -> f64 {
@@ -182,18 +164,8 @@ fn y_text_width(axis: &PanelAxis, height: f64) -> f64 {
     if !axis.shown {
         return 0.0;
     }
-    let ticks = Projection::new(axis, height, 0.0).ticks(y_spacing(height));
+    let ticks = Projection::new(axis, height, 0.0).ticks();
     largest(ticks.iter().map(|tick| TICK.width(&tick.text))).ceil()
-}
-
-/// How far apart the ticks of a horizontal axis of this width are at least.
-pub(super) fn x_spacing(width: f64) -> f64 {
-    X_SPACING.max(width / X_TICKS)
-}
-
-/// How far apart the ticks of a vertical axis of this height are at least.
-pub(super) fn y_spacing(height: f64) -> f64 {
-    Y_SPACING.max(height / Y_TICKS)
 }
 
 /// The height or width of each place of a category axis that is `length` pixels long.

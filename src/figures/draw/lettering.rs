@@ -21,15 +21,11 @@ pub(super) struct Lettering {
     pub(super) color: Color,
 }
 
-/// The figure's title.
 pub(super) const TITLE: Lettering = Lettering { size: 36.0, bold: true, color: Color::INK };
-/// The line under the title.
 pub(super) const SUBTITLE: Lettering = Lettering { size: 23.0, bold: false, color: Color::FAINT };
-/// A panel's title.
 pub(super) const PANEL: Lettering = Lettering { size: 24.0, bold: true, color: Color::INK };
 /// An axis' quantity and unit; legend entries.
 pub(super) const LABEL: Lettering = Lettering { size: 24.0, bold: false, color: Color::INK };
-/// The numbers at ticks.
 pub(super) const TICK: Lettering = Lettering { size: 21.0, bold: false, color: Color::INK };
 /// Words beside data.
 pub(super) const ASIDE: Lettering = Lettering { size: 19.0, bold: false, color: Color::FAINT };

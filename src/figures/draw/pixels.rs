@@ -8,31 +8,28 @@ use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::element::{Polygon, Text};
 use plotters::style::{Color as _, FontTransform, RGBColor};
 
-use super::canvas::{Align, Canvas, Spot, Stroke, around, pattern};
+use super::canvas::{Align, Canvas, Spot, around, pattern};
 use super::encode::OVERSAMPLING;
 use super::lettering::Lettering;
-use crate::figures::style::Color;
+use crate::figures::style::{Color, Style};
 
 const SCALE: f64 = OVERSAMPLING as f64;
-
-/// White pixels for a finished image of this size.
-pub(super) fn blank(width: u32, height: u32) -> Vec<u8> {
-    vec![255; (width * height * OVERSAMPLING * OVERSAMPLING * 3) as usize]
-}
 
 pub(super) struct Pixels<'a> {
     area: DrawingArea<BitMapBackend<'a>, Shift>,
 }
 
 impl<'a> Pixels<'a> {
-    pub(super) fn new(pixels: &'a mut [u8], width: u32, height: u32) -> Self {
+    /// White paper for a finished image of this size, which is drawn into `pixels`.
+    pub(super) fn new(pixels: &'a mut Vec<u8>, width: u32, height: u32) -> Self {
         let size = (width * OVERSAMPLING, height * OVERSAMPLING);
+        *pixels = vec![255; (size.0 * size.1 * 3) as usize];
         Self { area: BitMapBackend::with_buffer(pixels, size).into_drawing_area() }
     }
 
-    fn solid(&self, spots: &[Spot], stroke: Stroke) {
+    fn solid(&self, spots: &[Spot], style: Style) {
         // The rasterizer fills the pixels at both edges of a polygon, one more than its width.
-        let half = (stroke.width - 1.0 / SCALE) / 2.0;
+        let half = (style.width - 1.0 / SCALE) / 2.0;
         for ends in spots.windows(2) {
             let (dx, dy) = (ends[1].0 - ends[0].0, ends[1].1 - ends[0].1);
             let length = dx.hypot(dy);
@@ -42,22 +39,11 @@ impl<'a> Pixels<'a> {
             let (nx, ny) = (-dy / length * half, dx / length * half);
             let [(ax, ay), (bx, by)] = [ends[0], ends[1]];
             let corners = [(ax + nx, ay + ny), (bx + nx, by + ny), (bx - nx, by - ny), (ax - nx, ay - ny)];
-            self.polygon(&corners, stroke.color, 1.0);
+            self.polygon(&corners, style.color, 1.0);
         }
         for corner in spots.windows(3).filter(|corner| bends(corner)) {
-            self.polygon(&around(corner[1], half, 8, 0.0), stroke.color, 1.0);
+            self.polygon(&around(corner[1], half, 8, 0.0), style.color, 1.0);
         }
-    }
-
-    /// Writes `text` from `start` on its base line.
-    fn put(&self, text: &str, start: Spot, lettering: Lettering, turn: FontTransform) {
-        let size = lettering.device_size();
-        // Plotters puts the base line half a text size below the spot of the text.
-        let half = (size / 2.0) as i32;
-        let (x, y) = device(start);
-        let spot = if matches!(turn, FontTransform::None) { (x, y - half) } else { (x - half, y) };
-        let style = lettering.font().transform(turn).color(&rgb(lettering.color));
-        self.area.draw(&Text::new(text, spot, style)).expect("the font is registered");
     }
 }
 
@@ -68,25 +54,29 @@ impl Canvas for Pixels<'_> {
         self.area.draw(&polygon).expect("drawing into memory can't fail");
     }
 
-    fn line(&self, spots: &[Spot], stroke: Stroke) {
-        match pattern(stroke.dash) {
-            [] => self.solid(spots, stroke),
-            pattern => dashes(spots, pattern, stroke.width).iter().for_each(|dash| self.solid(dash, stroke)),
+    fn line(&self, spots: &[Spot], style: Style) {
+        match pattern(style.dash) {
+            [] => self.solid(spots, style),
+            pattern => dashes(spots, pattern, style.width).iter().for_each(|dash| self.solid(dash, style)),
         }
     }
 
-    fn write(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
-        let shift = match align {
-            Align::Left => 0.0,
-            Align::Center => lettering.width(text) / 2.0,
-            Align::Right => lettering.width(text),
+    fn write(&self, text: &str, (x, y): Spot, lettering: Lettering, align: Align) {
+        let width = lettering.width(text);
+        let (x, y) = device(match align {
+            Align::Left => (x, y),
+            Align::Center => (x - width / 2.0, y),
+            Align::Right => (x - width, y),
+            Align::Upwards => (x, y + width / 2.0),
+        });
+        // Plotters puts the base line half a text size below the spot of the text.
+        let half = (lettering.device_size() / 2.0) as i32;
+        let (spot, turn) = match align {
+            Align::Upwards => ((x - half, y), FontTransform::Rotate270),
+            _ => ((x, y - half), FontTransform::None),
         };
-        self.put(text, (x - shift, base), lettering, FontTransform::None);
-    }
-
-    fn write_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
-        let start = y + lettering.width(text) / 2.0;
-        self.put(text, (base, start), lettering, FontTransform::Rotate270);
+        let style = lettering.font().transform(turn).color(&rgb(lettering.color));
+        self.area.draw(&Text::new(text, spot, style)).expect("the font is registered");
     }
 }
 

@@ -3,6 +3,10 @@
 use super::canvas::{Rect, Spot};
 use crate::figures::{PanelAxis, Scale};
 
+/// Ticks of a horizontal axis are at least so many pixels apart, and at most so many.
+const X_TICKS: (f64, f64) = (84.0, 12.0);
+/// The same of a vertical axis, which runs upwards: more would stripe the paper.
+const Y_TICKS: (f64, f64) = (46.0, 8.0);
 /// Below this ratio of its ends, a log axis has ticks in equal steps.
 const SHORT: f64 = 4.0;
 
@@ -14,7 +18,6 @@ pub(super) struct Projection<'a> {
     to: f64,
 }
 
-/// A value with its text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AxisTick {
     pub(super) value: f64,
@@ -38,14 +41,15 @@ impl<'a> Projection<'a> {
         self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
     }
 
-    /// Ticks at least `spacing` pixels apart.
-    pub(super) fn ticks(self, spacing: f64) -> Vec<AxisTick> {
-        let most = ((self.to - self.from).abs() / spacing).max(1.0);
+    /// Ticks whose texts have room.
+    pub(super) fn ticks(self) -> Vec<AxisTick> {
+        let (least, most) = if self.from < self.to { X_TICKS } else { Y_TICKS };
+        let length = (self.to - self.from).abs();
+        let most = (length / least.max(length / most)).max(1.0);
         match &self.axis.scale {
             Scale::Category(names) => {
-                let tick =
-                    |(place, name): (usize, &String)| AxisTick { value: place as f64, text: name.clone() };
-                names.iter().enumerate().map(tick).collect()
+                let places = names.iter().cloned().enumerate();
+                places.map(|(place, text)| AxisTick { value: place as f64, text }).collect()
             }
             Scale::Linear => self.linear(most),
             Scale::Log => {
@@ -115,7 +119,7 @@ mod tests {
     use crate::metrics::unit::Unit;
 
     fn texts(axis: &PanelAxis, length: f64) -> Vec<String> {
-        Projection::new(axis, 0.0, length).ticks(100.0).into_iter().map(|tick| tick.text).collect()
+        Projection::new(axis, 0.0, 0.84 * length).ticks().into_iter().map(|tick| tick.text).collect()
     }
 
     #[test]

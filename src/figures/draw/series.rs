@@ -1,11 +1,10 @@
 //! Points with bands, lines, whiskers and markers.
 
-use super::canvas::{Canvas, Spot, Stroke, around};
+use super::canvas::{Canvas, Spot, around};
 use super::projection::Plane;
 use crate::figures::mark::{DataPoint, Join, PointSeries, Spread};
 use crate::figures::style::{Color, Marker, Style};
 
-/// How much of the paper a band covers.
 pub(super) const BAND_OPACITY: f64 = 0.17;
 /// Half the length of the bar at the end of a whisker.
 const CAP: f64 = 5.0;
@@ -14,28 +13,17 @@ const CROWD: f64 = 2.0;
 
 pub(super) fn paint(canvas: &dyn Canvas, plane: Plane<'_>, series: &PointSeries) {
     let style = series.style;
-    for run in runs(&series.points) {
+    for run in series.points.split(Option::is_none) {
+        let run: Vec<&DataPoint> = run.iter().flatten().collect();
         match series.spread {
             Spread::Band if run.len() > 1 => band(canvas, plane, &run, style.color),
             _ => run.iter().for_each(|point| whiskers(canvas, plane, point, style)),
         }
-        let stroke = Stroke { color: style.color, width: style.width, dash: style.dash };
-        canvas.line(&path(plane, &run, series.join), stroke);
+        canvas.line(&path(plane, &run, series.join), style);
     }
-    if let Some(shape) = style.marker {
-        for point in series.points.iter().flatten() {
-            marker(canvas, shape, plane.spot(point.x.value, point.y.value), style);
-        }
+    for point in series.points.iter().flatten() {
+        marker(canvas, plane.spot(point.x.value, point.y.value), style);
     }
-}
-
-/// The stretches of points without a gap.
-fn runs(points: &[Option<DataPoint>]) -> Vec<Vec<&DataPoint>> {
-    points
-        .split(Option::is_none)
-        .map(|run| run.iter().flatten().collect::<Vec<_>>())
-        .filter(|run| !run.is_empty())
-        .collect()
 }
 
 pub(super) fn path(plane: Plane<'_>, run: &[&DataPoint], join: Join) -> Vec<Spot> {
@@ -44,14 +32,9 @@ pub(super) fn path(plane: Plane<'_>, run: &[&DataPoint], join: Join) -> Vec<Spot
         Join::None => Vec::new(),
         Join::Straight => spots.collect(),
         Join::Step => {
-            let mut path: Vec<Spot> = Vec::new();
-            for spot in spots {
-                if let Some(last) = path.last().copied() {
-                    path.push((spot.0, last.1));
-                }
-                path.push(spot);
-            }
-            path
+            let spots: Vec<Spot> = spots.collect();
+            let steps = spots.windows(2).flat_map(|ends| [(ends[1].0, ends[0].1), ends[1]]);
+            spots.first().copied().into_iter().chain(steps).collect()
         }
     }
 }
@@ -71,22 +54,22 @@ fn whiskers(canvas: &dyn Canvas, plane: Plane<'_>, point: &DataPoint, style: Sty
     // Small markers stand in crowds, where whiskers must not cover everything.
     let crowd = style.width < CROWD;
     let color = if crowd { style.color.mixed(Color::WHITE, 0.5) } else { style.color };
-    let stroke = Stroke::solid(color, if crowd { 1.0 } else { 2.0 });
+    let line = Style::line(color, if crowd { 1.0 } else { 2.0 });
     let cap = if crowd { 0.0 } else { CAP };
     let (x, y) = plane.spot(point.x.value, point.y.value);
     if let Some((low, high)) = point.x.interval {
-        whisker(canvas, [low, high].map(|end| (plane.x.at(end), y)), (0.0, cap), stroke);
+        whisker(canvas, [low, high].map(|end| (plane.x.at(end), y)), (0.0, cap), line);
     }
     if let Some((low, high)) = point.y.interval {
-        whisker(canvas, [low, high].map(|end| (x, plane.y.at(end))), (cap, 0.0), stroke);
+        whisker(canvas, [low, high].map(|end| (x, plane.y.at(end))), (cap, 0.0), line);
     }
 }
 
 /// Draws a line between `ends`, and at each of them a bar that reaches so far both ways.
-pub(super) fn whisker(canvas: &dyn Canvas, ends: [Spot; 2], (dx, dy): (f64, f64), stroke: Stroke) {
-    canvas.line(&ends, stroke);
+pub(super) fn whisker(canvas: &dyn Canvas, ends: [Spot; 2], (dx, dy): (f64, f64), style: Style) {
+    canvas.line(&ends, style);
     for (x, y) in ends {
-        canvas.line(&[(x - dx, y - dy), (x + dx, y + dy)], stroke);
+        canvas.line(&[(x - dx, y - dy), (x + dx, y + dy)], style);
     }
 }
 
@@ -95,21 +78,22 @@ pub(super) fn reach(style: Style) -> f64 {
     2.0 * style.width + 1.5
 }
 
-/// Draws a marker with a white edge, so that markers in a crowd stay apart.
-pub(super) fn marker(canvas: &dyn Canvas, shape: Marker, spot: Spot, style: Style) {
+/// Draws the marker of `style`, if it has one, with a white edge, so that markers in a crowd stay apart.
+pub(super) fn marker(canvas: &dyn Canvas, spot: Spot, style: Style) {
     let radius = reach(style);
-    if shape == Marker::Ring {
-        let mut circle = around(spot, radius * 1.7, 40, 0.0);
-        circle.push(circle[0]);
-        return canvas.line(&circle, Stroke::solid(style.color, style.width));
+    for (radius, color) in [(radius * 1.25, Color::WHITE), (radius, style.color)] {
+        match style.marker {
+            None => {}
+            Some(Marker::Circle) => canvas.disc(spot, radius, color),
+            Some(Marker::Ring) if color == Color::WHITE => {}
+            Some(Marker::Ring) => {
+                let mut circle = around(spot, radius * 1.7, 40, 0.0);
+                circle.push(circle[0]);
+                canvas.line(&circle, Style::line(color, style.width));
+            }
+            Some(shape) => canvas.polygon(&outline(shape, spot, radius), color, 1.0),
+        }
     }
-    if shape == Marker::Circle {
-        canvas.disc(spot, radius * 1.25, Color::WHITE);
-        canvas.disc(spot, radius, style.color);
-        return;
-    }
-    canvas.polygon(&outline(shape, spot, radius * 1.25), Color::WHITE, 1.0);
-    canvas.polygon(&outline(shape, spot, radius), style.color, 1.0);
 }
 
 /// The corners of a marker. The factors make all shapes about equally large.

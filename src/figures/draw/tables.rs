@@ -1,12 +1,12 @@
 //! Marks at the places of category axes: bars and heat maps.
 
-use super::canvas::{Align, Canvas, Rect, Stroke};
+use super::canvas::{Align, Canvas, Rect};
 use super::layout;
 use super::lettering::{ASIDE, LABEL, Lettering, TICK};
 use super::projection::Plane;
 use super::series::whisker;
 use crate::figures::mark::{Bar, HeatCell};
-use crate::figures::style::Color;
+use crate::figures::style::{Color, Style};
 
 /// The share of its slot that a bar fills.
 const FILL: f64 = 0.6;
@@ -35,9 +35,9 @@ pub(super) fn paint_bars(canvas: &dyn Canvas, plane: Plane<'_>, bars: &[Bar]) {
         canvas.rect(Rect { left: plane.plot.left, top, right: end, bottom }, bar.color, 1.0);
         let mut right = end;
         if let Some((low, high)) = value.interval {
-            let stroke = Stroke::solid(Color::INK, THICKEST_WHISKER.min(thickness / 4.0));
+            let style = Style::line(Color::INK, THICKEST_WHISKER.min(thickness / 4.0));
             let ends = [low, high].map(|end| (plane.x.at(end), middle));
-            whisker(canvas, ends, (0.0, thickness / 5.0), stroke);
+            whisker(canvas, ends, (0.0, thickness / 5.0), style);
             right = right.max(plane.x.at(high));
         }
         canvas.text(&plane.x.axis.unit.text(value.value), (right + 12.0, middle), lettering, Align::Left);
@@ -51,12 +51,7 @@ pub(super) fn paint_heat(canvas: &dyn Canvas, plane: Plane<'_>, cells: &[HeatCel
     let size = (LABEL.size * (width - 10.0) / widest).min(height * 0.45).min(LABEL.size + 4.0);
     for cell in cells {
         let (x, y) = plane.spot(cell.column, cell.row);
-        let rect = Rect {
-            left: x - width / 2.0 + SEAM,
-            top: y - height / 2.0 + SEAM,
-            right: x + width / 2.0 - SEAM,
-            bottom: y + height / 2.0 - SEAM,
-        };
+        let rect = Rect::around((x, y), width / 2.0 - SEAM, height / 2.0 - SEAM);
         let shade = cell.shade.unwrap_or(0.0).clamp(0.0, 1.0);
         canvas.rect(rect, Color(244, 247, 251).mixed(DARKEST, shade), 1.0);
         if size >= SMALLEST_NUMBER {

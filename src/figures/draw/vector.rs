@@ -1,12 +1,11 @@
 //! Paper of shapes: an SVG file whose text stays text.
 
 use std::cell::RefCell;
-use std::fmt::Write;
 
-use super::canvas::{Align, Canvas, Rect, Spot, Stroke, pattern};
+use super::canvas::{Align, Canvas, Rect, Spot, pattern};
 use super::lettering::Lettering;
 use crate::figures::markup::escaped;
-use crate::figures::style::Color;
+use crate::figures::style::{Color, Style};
 
 /// The chart font, then one that is as wide, then those that are narrower, so that nothing runs out of its place.
 const FONTS: &str = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";
@@ -36,51 +35,41 @@ impl Canvas for Drawing {
         self.add(&format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{}/>", fill(color, 1.0)));
     }
 
-    fn line(&self, spots: &[Spot], stroke: Stroke) {
+    fn line(&self, spots: &[Spot], style: Style) {
         let spots = straightened(spots);
         if spots.len() < 2 {
             return;
         }
         let dashes: Vec<String> =
-            pattern(stroke.dash).iter().map(|length| number(length * stroke.width)).collect();
-        let dashes = if dashes.is_empty() {
-            String::new()
-        } else {
-            format!(" stroke-dasharray=\"{}\"", dashes.join(" "))
+            pattern(style.dash).iter().map(|length| number(length * style.width)).collect();
+        let dashes = match dashes[..] {
+            [] => String::new(),
+            _ => format!(" stroke-dasharray=\"{}\"", dashes.join(" ")),
         };
+        let (points, color, width) = (points(&spots), hex(style.color), number(style.width));
         self.add(&format!(
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dashes}/>",
-            points(&spots),
-            hex(stroke.color),
-            number(stroke.width)
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\"{dashes}/>"
         ));
     }
 
-    fn write(&self, text: &str, (x, base): Spot, lettering: Lettering, align: Align) {
-        let anchor = match align {
-            Align::Left => "",
-            Align::Center => " text-anchor=\"middle\"",
-            Align::Right => " text-anchor=\"end\"",
-        };
-        self.put(text, &format!("x=\"{}\" y=\"{}\"{anchor}", number(x), number(base)), lettering);
-    }
-
-    fn write_upwards(&self, text: &str, (base, y): Spot, lettering: Lettering) {
-        let place = format!("translate({} {}) rotate(-90)", number(base), number(y));
-        self.put(text, &format!("transform=\"{place}\" text-anchor=\"middle\""), lettering);
-    }
-}
-
-impl Drawing {
-    fn put(&self, text: &str, place: &str, lettering: Lettering) {
+    fn write(&self, text: &str, (x, y): Spot, lettering: Lettering, align: Align) {
         if text.is_empty() {
             return;
         }
+        let (x, y) = (number(x), number(y));
+        let place = match align {
+            Align::Left => format!("x=\"{x}\" y=\"{y}\""),
+            Align::Center => format!("x=\"{x}\" y=\"{y}\" text-anchor=\"middle\""),
+            Align::Right => format!("x=\"{x}\" y=\"{y}\" text-anchor=\"end\""),
+            Align::Upwards => format!("transform=\"translate({x} {y}) rotate(-90)\" text-anchor=\"middle\""),
+        };
         let weight = if lettering.bold { " font-weight=\"bold\"" } else { "" };
         let (size, fill) = (number(lettering.size), fill(lettering.color, 1.0));
         self.add(&format!("<text {place} font-size=\"{size}\"{weight}{fill}>{}</text>", escaped(text)));
     }
+}
 
+impl Drawing {
     fn add(&self, element: &str) {
         let mut elements = self.elements.borrow_mut();
         elements.push_str(element);
@@ -128,13 +117,8 @@ fn straightened(spots: &[Spot]) -> Vec<Tenths> {
 }
 
 fn points(spots: &[Tenths]) -> String {
-    let mut text = String::new();
-    for (x, y) in spots {
-        let space = if text.is_empty() { "" } else { " " };
-        let (x, y) = (number(*x as f64 / 10.0), number(*y as f64 / 10.0));
-        write!(text, "{space}{x},{y}").expect("writing to memory can't fail");
-    }
-    text
+    let text = |(x, y): &Tenths| format!("{},{}", number(*x as f64 / 10.0), number(*y as f64 / 10.0));
+    spots.iter().map(text).collect::<Vec<_>>().join(" ")
 }
 
 /// A length with at most one decimal.

@@ -10,7 +10,6 @@ use crate::metrics::unit::Unit;
 
 /// The most policies of an arm, and the most lines of all.
 const MOST: (usize, usize) = (4, 16);
-/// The most names in a sentence.
 const MOST_NAMES: usize = 3;
 
 pub(super) fn html(subject: &Subject) -> String {

@@ -5,7 +5,7 @@ use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FA
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed};
+use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed, with_ends};
 use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
@@ -17,33 +17,21 @@ const MOST_ROWS: usize = 60;
 const PASSES_SHOWN: usize = 12;
 
 /// A table with a scroll bar of its own.
-struct HtmlTable {
-    text: String,
+fn table(header: &[&str], rows: impl Iterator<Item = String>) -> String {
+    // Long names may break after their words.
+    let name = |name: &&str| format!("<th scope=\"col\">{}</th>", escaped(name).replace('_', "_<wbr>"));
+    let (header, rows): (String, String) = (header.iter().map(name).collect(), rows.collect());
+    format!(
+        "<div class=\"scroll\"><table>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
 }
 
-impl HtmlTable {
-    fn new(header: &[&str]) -> Self {
-        // Long names may break after their words.
-        let name = |name: &&str| format!("<th scope=\"col\">{}</th>", escaped(name).replace('_', "_<wbr>"));
-        let header: String = header.iter().map(name).collect();
-        Self { text: format!("<div class=\"scroll\"><table>\n<thead><tr>{header}</tr></thead>\n<tbody>\n") }
-    }
-
-    /// A row: its name, its numbers, and its words.
-    fn row(&mut self, name: &str, numbers: &[String], words: Option<String>) {
-        self.text += &format!("<tr><th scope=\"row\">{}</th>", escaped(name));
-        for number in numbers {
-            self.text += &format!("<td class=\"number\">{}</td>", escaped(number));
-        }
-        if let Some(words) = words {
-            self.text += &format!("<td>{words}</td>");
-        }
-        self.text += "</tr>\n";
-    }
-
-    fn end(self) -> String {
-        self.text + "</tbody>\n</table></div>\n"
-    }
+/// A row of a table: its name, its numbers, and its words.
+fn table_row(name: &str, numbers: &[String], words: Option<String>) -> String {
+    let number = |number: &String| format!("<td class=\"number\">{}</td>", escaped(number));
+    let numbers: String = numbers.iter().map(number).collect();
+    let words = words.map_or_else(String::new, |words| format!("<td>{words}</td>"));
+    format!("<tr><th scope=\"row\">{}</th>{numbers}{words}</tr>\n", escaped(name))
 }
 
 /// Every cell with its headline metrics; consecutive cells of an arm with the same values share a row.
@@ -59,21 +47,17 @@ pub(super) fn summary(subject: &Subject) -> String {
         results.cells.iter().enumerate().map(|(position, cell)| (position, cell, values(cell))).collect();
     let rows: Vec<_> = all.chunk_by(|a, b| a.1.arm == b.1.arm && a.2 == b.2).collect();
     let header: Vec<&str> = ["cell"].into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
-    let mut table = HtmlTable::new(&header);
     let left_out = left_out(rows.len(), "summary.csv has all");
-    for row in spread(rows, MOST_ROWS) {
+    let rows = spread(rows, MOST_ROWS).into_iter().map(|row| {
         let cells: Vec<usize> = row.iter().map(|(position, ..)| *position).collect();
-        table.row(&cells_text(results, &cells), &row[0].2, None);
-    }
-    format!("{}{}{left_out}", table.end(), note(&interval_note(results)))
+        table_row(&cells_text(results, &cells), &row[0].2, None)
+    });
+    table(&header, rows) + &note(&interval_note(results)) + &left_out
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
-    let Some((row, mean)) = row.and_then(|row| Some((row, row.mean?))) else { return "missing".to_owned() };
-    match row.ci_low.zip(row.ci_high) {
-        Some((low, high)) => format!("{} ({} to {})", unit.text(mean), unit.text(low), unit.text(high)),
-        None => unit.text(mean),
-    }
+    let text = |row: &SummaryRow| Some(with_ends(unit, row.mean?, row.ci_low.zip(row.ci_high)));
+    row.and_then(text).unwrap_or_else(|| "missing".to_owned())
 }
 
 fn interval_note(results: &Results) -> String {
@@ -104,16 +88,15 @@ pub(super) fn comparison(subject: &Subject) -> String {
         let good = if metric.metric.good == Good::Low { " Low is good." } else { "" };
         text += &format!("<h3>{}</h3>\n", escaped(&metric.name));
         text += &note(&format!("{}.{good}", capitalized(definition)));
-        let mut table =
-            HtmlTable::new(&["cell", "value", "difference", "corrected interval", "p", "verdict"]);
+        let header = ["cell", "value", "difference", "corrected interval", "p", "verdict"];
         let rows: Vec<(&ComparedPolicy, &ComparedRow)> =
             comparison.policies.iter().zip(&metric.rows).collect();
-        for (policy, row) in spread(rows, MOST_ROWS) {
+        let rows = spread(rows, MOST_ROWS).into_iter().map(|(policy, row)| {
             let name = cells_text(&subject.results, &policy.cells);
             let verdict = verdict(row) + &needed_text(row).unwrap_or_default();
-            table.row(&name, &numbers(metric, row), Some(verdict));
-        }
-        text += &table.end();
+            table_row(&name, &numbers(metric, row), Some(verdict))
+        });
+        text += &table(&header, rows);
         text += &left_out(metric.rows.len(), "zonesim compare shows all");
     }
     text
@@ -165,14 +148,13 @@ pub(super) fn thresholds(results: &Results) -> Option<String> {
 }
 
 fn threshold_rows(rows: &[&JudgedThreshold]) -> String {
-    let mut table = HtmlTable::new(&["cell", "threshold", "mean (interval)", "verdict"]);
-    for row in rows {
+    let rows = rows.iter().map(|row| {
         let class = if row.is_held() { "better" } else { "worse" };
         let verdict = format!("<span class=\"{class}\">{}</span>", escaped(row.verdict()));
         let threshold = format!("{} {}", row.metric, row.bound_text());
-        table.row(&row.cell, &[threshold, row.mean_text()], Some(verdict));
-    }
-    table.end()
+        table_row(&row.cell, &[threshold, row.mean_text()], Some(verdict))
+    });
+    table(&["cell", "threshold", "mean (interval)", "verdict"], rows)
 }
 
 pub(super) fn note(text: &str) -> String {

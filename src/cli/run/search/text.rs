@@ -1,10 +1,10 @@
 //! The answers of a search as a text: a row for each line, and what has to be said of it.
 
 use crate::answers::compare::FAMILY_ERROR;
-use crate::answers::recommend::{Constraint, ConstraintStanding, more_replications};
+use crate::answers::recommend::{Constraint, ConstraintStanding, more_replications, standing};
 use crate::answers::search::{Goal, JudgedValue, LineAnswer, LineOutcome};
 use crate::cli::recommend::check_text;
-use crate::cli::table::{Table, count_text};
+use crate::cli::table::{Table, count_text, with_ends};
 use crate::job::search::Search;
 use crate::metrics::Metric;
 
@@ -74,7 +74,7 @@ fn boundaries(search: &Search, constraints: &[Constraint], found: &[Found]) -> S
             let mut row = std::mem::take(&mut begin).to_vec();
             row.push(value_at(search, judged.at).to_owned());
             row.extend(checks);
-            row.push(judged.standing().name().to_owned());
+            row.push(standing(&judged.checks).name().to_owned());
             table.row(row);
         }
     }
@@ -103,10 +103,8 @@ fn bests(search: &Search, metric: &str, found: &[Found]) -> String {
     for (name, answer) in found {
         let [best, bracket, value] = match &answer.outcome {
             LineOutcome::Best { at, estimate, bracket: (low, high), .. } => {
-                let ends = estimate.ends(FAMILY_ERROR);
-                let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
                 let bracket = format!("{} to {}", value_at(search, *low), value_at(search, *high));
-                let value = format!("{}{}", unit.text(estimate.value), ends.unwrap_or_default());
+                let value = with_ends(unit, estimate.value, estimate.ends(FAMILY_ERROR));
                 [value_at(search, *at).to_owned(), bracket, value]
             }
             _ => ["missing", NONE, NONE].map(str::to_owned),
@@ -170,7 +168,7 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
 /// That a value is not shown to break its limits, and what would decide.
 fn undecided_note(search: &Search, judged: &JudgedValue) -> Option<String> {
     let value = value_at(search, judged.at);
-    match judged.standing() {
+    match standing(&judged.checks) {
         ConstraintStanding::Broken => return None,
         ConstraintStanding::Missing => {
             return Some(format!("{value} has no value of a metric, and counts as not kept"));

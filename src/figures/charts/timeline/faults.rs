@@ -1,8 +1,10 @@
 //! Warm-up and faults as shaded spans: each kind of fault has its shade, and each fault its ends and its name or number.
 
 use super::Clock;
-use crate::figures::mark::{PanelMark, ShadedSpan};
+use crate::answers::gather::distinct;
+use crate::figures::mark::ShadedSpan;
 use crate::figures::style::Color;
+use crate::figures::{Key, KeySample};
 use crate::metrics::unit::Unit;
 use crate::results::description::FaultEntry;
 use crate::results::{ResultCell, Results};
@@ -19,14 +21,13 @@ const FAULTS: [Color; 5] = [
 pub(super) const WARMUP: Color = Color(240, 240, 240);
 /// Up to so many faults stand under their names; more have numbers.
 const MOST_NAMED: usize = 3;
-/// The most faults in the remarks.
 const MOST_REMARKS: usize = 8;
 
 /// From when to when something is on.
 type Window = (SimDuration, Option<SimDuration>);
 
 /// The warm-up and the faults of cell number `cell` as shaded spans, as far as they are in view.
-pub(super) fn spans(results: &Results, cell: usize, clock: &Clock, named: bool) -> Vec<PanelMark> {
+pub(super) fn spans(results: &Results, cell: usize, clock: &Clock, named: bool) -> Vec<ShadedSpan> {
     let (start, end) = clock.range;
     let at = |time: SimDuration| clock.at(time.as_secs_f64());
     let timing = results.description.timing.get(cell);
@@ -52,26 +53,23 @@ pub(super) fn spans(results: &Results, cell: usize, clock: &Clock, named: bool) 
         })
     });
     let seen = std::iter::once(warmup).chain(fault).filter(|span| span.from < end && span.to > start);
-    let clipped = seen.map(|span| ShadedSpan { from: span.from.max(start), to: span.to.min(end), ..span });
-    clipped.map(PanelMark::Span).collect()
+    seen.map(|span| ShadedSpan { from: span.from.max(start), to: span.to.min(end), ..span }).collect()
 }
 
 /// The shades that are seen, with what they mean.
-pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) -> Vec<(String, Color)> {
-    let spans: Vec<PanelMark> =
+pub(super) fn legend(results: &Results, cells: &[&ResultCell], clock: &Clock) -> Vec<Key> {
+    let spans: Vec<ShadedSpan> =
         cells.iter().flat_map(|cell| spans(results, cell.number, clock, false)).collect();
-    let is_seen = |color: Color| spans.iter().filter_map(PanelMark::as_span).any(|span| span.color == color);
-    let kinds = kinds(results);
-    let mut shades: Vec<(String, Color)> = Vec::new();
-    for color in FAULTS.into_iter().filter(|color| is_seen(*color)) {
-        let own: Vec<&str> =
-            kinds.iter().copied().filter(|kind| self::color(results, kind) == color).collect();
-        shades.push((format!("fault: {}", own.join(", ")), color));
-    }
-    if is_seen(WARMUP) {
-        shades.push(("warm-up".to_owned(), WARMUP));
-    }
-    shades
+    let is_seen = |color: Color| spans.iter().any(|span| span.color == color);
+    let name = |shade: Color| match shade {
+        WARMUP => "warm-up".to_owned(),
+        shade => {
+            let own = kinds(results).into_iter().filter(|kind| color(results, kind) == shade);
+            format!("fault: {}", own.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let seen = FAULTS.into_iter().chain([WARMUP]).filter(|shade| is_seen(*shade));
+    seen.map(|shade| Key { name: name(shade), sample: KeySample::Swatch(shade) }).collect()
 }
 
 /// What the faults of cell number `cell` are, and when.
@@ -79,11 +77,11 @@ pub(super) fn note(results: &Results, cell: usize, clock: &Clock) -> Option<Stri
     let faults = results.description.faults_of(cell);
     let numbered = faults.len() > MOST_NAMED;
     let most = if numbered { MOST_REMARKS } else { MOST_NAMED };
-    let texts: Vec<String> = faults.iter().take(most).map(|fault| words(clock, fault)).collect();
-    let texts: Vec<String> = match numbered {
-        true => texts.iter().enumerate().map(|(at, text)| format!("{} {text}", at + 1)).collect(),
-        false => texts,
+    let text = |(at, fault): (usize, &FaultEntry)| match numbered {
+        true => format!("{} {}", at + 1, words(clock, fault)),
+        false => words(clock, fault),
     };
+    let texts: Vec<String> = faults.iter().take(most).enumerate().map(text).collect();
     let more = faults.len().saturating_sub(most);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let changed = match results.description.faults.values().len() {
@@ -95,13 +93,7 @@ pub(super) fn note(results: &Results, cell: usize, clock: &Clock) -> Option<Stri
 
 /// The kinds of faults of all cells, each once, as they first come.
 fn kinds(results: &Results) -> Vec<&str> {
-    let mut kinds: Vec<&str> = Vec::new();
-    for fault in results.description.faults.values().iter().flatten() {
-        if !kinds.contains(&fault.words.kind.as_str()) {
-            kinds.push(&fault.words.kind);
-        }
-    }
-    kinds
+    distinct(results.description.faults.values().iter().flatten().map(|fault| fault.words.kind.as_str()))
 }
 
 fn color(results: &Results, kind: &str) -> Color {
@@ -144,7 +136,7 @@ mod tests {
         let faults =
             vec![fault(300, "silent"), fault(420, "silent"), fault(480, "slow"), fault(300, "refuse")];
         let figure = figure(&with_faults(faults)).unwrap();
-        let spans: Vec<&ShadedSpan> = figure.panels[0].marks.iter().filter_map(PanelMark::as_span).collect();
+        let spans: Vec<&ShadedSpan> = figure.panels[0].spans.iter().collect();
         let labels: Vec<&str> = spans.iter().map(|span| span.label.as_str()).collect();
         assert_eq!(labels, ["1", "2", "3", "4"]);
         assert!(spans.iter().all(|span| span.has_ends), "touching faults are told apart");
@@ -173,8 +165,7 @@ mod tests {
         let flapping = Some(FlappingEntry { period, active });
         let slow = FaultEntry { flapping, ..fault("slow", "a", (0, None)) };
         let figure = figure(&with_faults(vec![slow])).unwrap();
-        let labels =
-            figure.panels[0].marks.iter().filter_map(PanelMark::as_span).map(|span| span.label.as_str());
+        let labels = figure.panels[0].spans.iter().map(|span| span.label.as_str());
         assert_eq!(labels.filter(|label| !label.is_empty()).collect::<Vec<_>>(), ["slow"]);
     }
 
@@ -192,9 +183,7 @@ mod tests {
         results.description.faults = faults;
         assert!(said(&results));
         let figure = figure(&results).unwrap();
-        let label = |panel: usize| {
-            figure.panels[panel].marks.iter().find_map(PanelMark::as_span).unwrap().label.clone()
-        };
+        let label = |panel: usize| figure.panels[panel].spans[0].label.clone();
         assert_eq!([label(0), label(1)], ["refuse", "slow"]);
         let keys = figure.legend.iter().filter(|key| key.name.starts_with("fault"));
         assert_eq!(keys.count(), 2, "both are in the legend");
