@@ -56,7 +56,9 @@ macro_rules! results_file {
                 columns: &[$($crate::metrics::tables::Column { name: stringify!($name), unit: $unit, meaning: $meaning }),+],
             };
 
-            fn read<F: $crate::metrics::tables::ReadFields>(fields: &F) -> Result<Self, F::Error> {
+            fn read(
+                fields: &$crate::metrics::tables::CsvRow<'_>,
+            ) -> Result<Self, $crate::unfit::Unfit> {
                 Ok(Self {
                     cell: fields.index("cell")?,
                     $($run: fields.index(stringify!($run))?,)?
@@ -87,7 +89,11 @@ pub use summary::{MetricSummary, Observations, SummaryRow};
 pub use timeline::{MeanTimeline, TimelineRow};
 pub use traffic::TrafficRow;
 
+use std::ops::Index;
+use std::path::Path;
+
 use super::{METRICS, MeasuredRun};
+use crate::unfit::Unfit;
 
 /// One column of a results file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,24 +131,62 @@ pub enum Field<'a> {
 }
 
 /// One record that is read, whose fields are asked for by name.
-pub trait ReadFields {
-    /// What can be wrong with a field.
-    type Error;
+pub struct CsvRow<'a> {
+    /// Its file, for errors.
+    pub path: &'a Path,
+    /// Its line in the file.
+    pub line: u64,
+    /// The names of the columns.
+    pub header: &'a [String],
+    /// Its fields, as many as there are columns.
+    pub fields: &'a dyn Index<usize, Output = str>,
+}
+
+impl CsvRow<'_> {
     /// The field in column `name` as it stands.
     ///
     /// # Errors
     /// If there is no such column.
-    fn text(&self, name: &str) -> Result<&str, Self::Error>;
+    pub fn text(&self, name: &str) -> Result<&str, Unfit> {
+        Ok(&self.fields[column(self.path, self.header, name)?])
+    }
+
     /// The whole number in column `name`.
     ///
     /// # Errors
     /// If there is no such column, or something else in it.
-    fn index(&self, name: &str) -> Result<usize, Self::Error>;
+    pub fn index(&self, name: &str) -> Result<usize, Unfit> {
+        let text = self.text(name)?;
+        text.parse().map_err(|_| self.unfit(name, "a whole number"))
+    }
+
     /// The number in column `name`, or nothing where the field is empty.
     ///
     /// # Errors
     /// If there is no such column, or something else in it.
-    fn number(&self, name: &str) -> Result<Option<f64>, Self::Error>;
+    pub fn number(&self, name: &str) -> Result<Option<f64>, Unfit> {
+        match self.text(name)? {
+            "" => Ok(None),
+            text => match text.parse() {
+                Ok(number) if f64::is_finite(number) => Ok(Some(number)),
+                _ => Err(self.unfit(name, "a finite number or nothing")),
+            },
+        }
+    }
+
+    fn unfit(&self, name: &str, expected: &str) -> Unfit {
+        let (path, line, found) = (self.path.display(), self.line, self.text(name).unwrap_or_default());
+        Unfit(format!("{path}, line {line}, column `{name}`: expected {expected}, found {found:?}"))
+    }
+}
+
+/// The position of the column `name` in the `header` of the file `path`.
+///
+/// # Errors
+/// If it is not there.
+pub fn column(path: &Path, header: &[String], name: &str) -> Result<usize, Unfit> {
+    let missing = || Unfit(format!("{}, line 1: no column `{name}`", path.display()));
+    header.iter().position(|column| column == name).ok_or_else(missing)
 }
 
 /// A row of a results file as it is read. Axis columns are not repeated here: `cell` leads to them.
@@ -153,13 +197,7 @@ pub trait FileRow: Sized {
     ///
     /// # Errors
     /// If a column is missing, or a field holds something else than it should.
-    fn read<F: ReadFields>(fields: &F) -> Result<Self, F::Error>;
-}
-
-/// A row of a file that has rows for every run.
-pub trait RunRow: FileRow {
-    /// Every row of `run`, after the columns that tell it apart.
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
+    fn read(row: &CsvRow<'_>) -> Result<Self, Unfit>;
 }
 
 /// The columns that tell cells and runs apart. Axes stand behind the arm.
@@ -168,6 +206,17 @@ const HEAD: [Column; 4] = [
     Column { name: "arm", unit: "", meaning: "the arm" },
     Column { name: "replication", unit: "1", meaning: "which replication it is" },
     Column { name: "seed", unit: "1", meaning: "the seed of the experiment" },
+];
+
+/// Every row of a run, after the columns that tell it apart.
+type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
+
+/// The files that have rows for every run, with what writes them.
+pub const RUN_FILES: [(ResultsFile, RowsOf); 4] = [
+    (TrafficRow::FILE, TrafficRow::of),
+    (LatencyRow::FILE, LatencyRow::of),
+    (BackendRow::FILE, BackendRow::of),
+    (DecisionRow::FILE, DecisionRow::of),
 ];
 
 /// Every file but `runs.csv`.

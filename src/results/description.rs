@@ -23,6 +23,7 @@ use crate::sim::scenario::{
     BackendFault, BackendSpec, Fault, FaultEffect, FaultSchedule, LinkFault, Operation, Scenario,
 };
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::Unfit;
 
 /// The name of the experiment file in a results folder.
 pub const EXPERIMENT: &str = "experiment.toml";
@@ -229,7 +230,14 @@ impl Description {
                 return serde_json::from_str(&written).map_err(failed);
             }
             if text.is_none() {
-                return Err(ResultsError::OtherFormat { path, version: stamp.zonesim });
+                return Err(Unfit(format!(
+                    "{}: written by zonesim {} in another format than that of {}; put its experiment.toml back beside \
+                     it, or run the experiment again",
+                    path.display(),
+                    stamp.zonesim,
+                    env!("CARGO_PKG_VERSION")
+                ))
+                .into());
             }
         }
         let Some(text) = text else { return Ok(Self::default()) };

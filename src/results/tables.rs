@@ -11,8 +11,8 @@ use super::error::WriteError;
 use super::steadiness::{Doubt, Steadiness};
 use crate::experiment::{Cell, Experiment};
 use crate::metrics::tables::{
-    BackendRow, DecisionRow, Field, FileRow, LatencyRow, MeanTimeline, MetricSummary, Observations,
-    ResultsFile, RunRow, SummaryRow, TimelineRow, TrafficRow,
+    Field, FileRow, MeanTimeline, MetricSummary, Observations, RUN_FILES, ResultsFile, SummaryRow,
+    TimelineRow,
 };
 use crate::metrics::{METRICS, MeasuredRun};
 use crate::sim::scenario::Scenario;
@@ -36,10 +36,8 @@ pub struct CellSummary {
 pub struct Tables<'a> {
     experiment: &'a Experiment,
     runs: CsvFile,
-    traffic: CsvFile,
-    latency: CsvFile,
-    backends: CsvFile,
-    decisions: CsvFile,
+    /// Those of [`RUN_FILES`].
+    by_run: Vec<CsvFile>,
     summary: CsvFile,
     timeline: CsvFile,
     current: Option<CurrentCell<'a>>,
@@ -66,20 +64,20 @@ impl<'a> Tables<'a> {
             let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
             CsvFile::create(folder.join(name), ["cell", "arm"].into_iter().chain(axes).chain(columns))
         };
-        let names = |file: ResultsFile| file.columns.iter().map(|column| column.name);
-        let by_cell = |table: ResultsFile| file(table.name, names(table).collect());
-        let by_run =
-            |table: ResultsFile| file(table.name, ["replication"].into_iter().chain(names(table)).collect());
+        let named = |table: ResultsFile, first: Option<&'static str>| {
+            let names = table.columns.iter().map(|column| column.name);
+            file(table.name, first.into_iter().chain(names).collect())
+        };
         let metrics = METRICS.iter().map(|metric| metric.name);
         Ok(Self {
             experiment,
             runs: file("runs.csv", ["replication", "seed"].into_iter().chain(metrics).collect())?,
-            traffic: by_run(TrafficRow::FILE)?,
-            latency: by_run(LatencyRow::FILE)?,
-            backends: by_run(BackendRow::FILE)?,
-            decisions: by_run(DecisionRow::FILE)?,
-            summary: by_cell(SummaryRow::FILE)?,
-            timeline: by_cell(TimelineRow::FILE)?,
+            by_run: RUN_FILES
+                .map(|(table, _)| named(table, Some("replication")))
+                .into_iter()
+                .collect::<Result<_, _>>()?,
+            summary: named(SummaryRow::FILE, None)?,
+            timeline: named(TimelineRow::FILE, None)?,
             current: None,
             summaries: Vec::new(),
         })
@@ -110,10 +108,10 @@ impl<'a> Tables<'a> {
         let values = METRICS.iter().map(|metric| Field::Number(metric.value(run)));
         let seed = Field::Count(self.experiment.seed());
         self.runs.write(prefix.iter().cloned().chain([seed]).chain(values))?;
-        add_rows::<TrafficRow>(&mut self.traffic, run, &prefix)?;
-        add_rows::<LatencyRow>(&mut self.latency, run, &prefix)?;
-        add_rows::<BackendRow>(&mut self.backends, run, &prefix)?;
-        add_rows::<DecisionRow>(&mut self.decisions, run, &prefix)
+        for (file, (_, rows)) in self.by_run.iter_mut().zip(RUN_FILES) {
+            rows(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))?;
+        }
+        Ok(())
     }
 
     /// Writes what is left, and gives each cell's summary.
@@ -122,10 +120,8 @@ impl<'a> Tables<'a> {
     /// If a file can't be written.
     pub fn finish(mut self) -> Result<Vec<CellSummary>, WriteError> {
         self.end_cell()?;
-        let Self { runs, traffic, latency, backends, decisions, summary, timeline, .. } = &mut self;
-        for file in [runs, traffic, latency, backends, decisions, summary, timeline] {
-            file.finish()?;
-        }
+        let Self { runs, by_run, summary, timeline, .. } = &mut self;
+        [runs, summary, timeline].into_iter().chain(by_run).try_for_each(CsvFile::finish)?;
         Ok(self.summaries)
     }
 
@@ -144,15 +140,6 @@ impl<'a> Tables<'a> {
         self.summaries.push(CellSummary { cell: ended.cell.index, replications, doubt, metrics });
         Ok(())
     }
-}
-
-/// Adds the rows of one run, each beginning with `prefix`.
-fn add_rows<R: RunRow>(
-    file: &mut CsvFile,
-    run: &MeasuredRun<'_>,
-    prefix: &[Field<'_>],
-) -> Result<(), WriteError> {
-    R::of(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))
 }
 
 /// The fields that begin every row of `cell`.

@@ -1,6 +1,6 @@
 //! What backends did.
 
-use super::{Field, RunRow};
+use super::Field;
 use crate::metrics::{MeasuredRun, load_multiples};
 use crate::sim::outcome::{BackendOutcome, Traffic};
 use crate::sim::scenario::{BackendSpec, Scenario};
@@ -30,8 +30,8 @@ results_file! {
         = known.and_then(|(_, found)| found.mean_wait).map(|nanos| nanos / 1e6);
 }
 
-impl RunRow for BackendRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl BackendRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let MeasuredRun { scenario, outcome, .. } = *run;
         let multiples = load_multiples(scenario, outcome);
         let of_backends = outcome.backends.pairs().map(|(backend, found)| {

@@ -1,6 +1,6 @@
 //! How connections were placed.
 
-use super::{Field, RunRow};
+use super::Field;
 use crate::ids::ClientId;
 use crate::lb::policy::PlacementOutcome;
 use crate::metrics::MeasuredRun;
@@ -13,8 +13,8 @@ results_file! {
     count connections ["connections"] "connections" = connections;
 }
 
-impl RunRow for DecisionRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl DecisionRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let all = run.outcome.decisions.pairs().flat_map(|(client, counts)| {
             let outcomes = PlacementOutcome::ALL.into_iter().zip(counts);
             outcomes.map(move |(outcome, count)| (client, outcome, *count))

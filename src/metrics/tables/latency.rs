@@ -1,6 +1,6 @@
 //! Latencies between zones.
 
-use super::{Field, RunRow, millis};
+use super::{Field, millis};
 use crate::ids::{PlaceId, ZoneId};
 use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Latency;
@@ -23,8 +23,8 @@ results_file! {
     number max_ms ["ms"] "the largest" = millis(found.max());
 }
 
-impl RunRow for LatencyRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl LatencyRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let mut rows = Vec::new();
         let mut push = |place, zone, latency: &Latency| {
             let measured = latency.kinds().into_iter().filter(|(_, found)| found.count() > 0);

@@ -1,6 +1,6 @@
 //! What client groups sent to each zone.
 
-use super::{Field, RunRow};
+use super::Field;
 use crate::ids::{ClientId, ZoneId};
 use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Traffic;
@@ -21,8 +21,8 @@ results_file! {
     count response_bytes ["bytes"] "bytes to the clients" = traffic.response_bytes;
 }
 
-impl RunRow for TrafficRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl TrafficRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let pairs = run.outcome.traffic.pairs();
         let all =
             pairs.flat_map(|(client, by_zone)| by_zone.pairs().map(move |(zone, it)| (client, zone, it)));
