@@ -62,15 +62,12 @@ impl Shards {
         let mut parts: Vec<Opened> = Vec::new();
         for folder in folders {
             let place = folder.display();
-            match Journal::read_only(folder)? {
-                Some((journal, header)) => match header.part {
-                    Part::Shard(shard) => {
-                        parts.push(Opened { folder: folder.clone(), header, shard, journal });
-                    }
-                    Part::Whole | Part::Merged | Part::Search(_) => {
-                        problems.push(format!("{place} holds a whole job, no shard"));
-                    }
-                },
+            let opened = Journal::read_only(folder)?;
+            match opened.map(|(journal, header)| (header.part, header, journal)) {
+                Some((Part::Shard(shard), header, journal)) => {
+                    parts.push(Opened { folder: folder.clone(), header, shard, journal });
+                }
+                Some(_) => problems.push(format!("{place} holds a whole job, no shard")),
                 None => problems.push(format!("{place} holds no shard")),
             }
         }
@@ -155,7 +152,8 @@ impl Shards {
         let wall_time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
         let warmup = self.parts.iter().find_map(|part| part.journal.warmup);
-        EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total }
+        let finished_runs = self.parts.iter().map(|part| part.journal.runs()).sum();
+        EndedJob { shard: None, agenda, warmup, jobs, wall_time, finished_runs, total, fresh: total }
     }
 }
 
@@ -184,9 +182,9 @@ fn differs(first: &Opened, other: &Opened) -> Option<String> {
     if a.experiment != b.experiment {
         return Some(format!("{folder} is of another experiment, or of other data, than {first_folder}"));
     }
-    let (count, other_count) = (first.shard.count(), other.shard.count());
-    (count != other_count)
-        .then(|| format!("{folder} is one of {other_count} shards, but {first_folder} one of {count}"))
+    let [count, others] = [first, other].map(|part| part.shard.count());
+    (count != others)
+        .then(|| format!("{folder} is one of {others} shards, but {first_folder} one of {count}"))
 }
 
 /// Which shards are there twice, and which are missing, of `parts` in order.
@@ -215,12 +213,9 @@ fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, JobError> {
     let failed = JobError::file("create", out);
     fs::create_dir_all(out).map_err(&failed)?;
     let is_empty = fs::read_dir(out).map_err(failed)?.next().is_none();
-    if !is_empty {
-        let header = Header::new(experiment, Part::Merged);
-        match Journal::read_only(out)? {
-            Some((_, found)) if found == header => {}
-            _ => return Err(JobError::Taken(out.to_owned())),
-        }
+    let header = Header::new(experiment, Part::Merged);
+    if !is_empty && Journal::read_only(out)?.is_none_or(|(_, found)| found != header) {
+        return Err(JobError::Taken(out.to_owned()));
     }
     Journal::create(out, experiment, Part::Merged)
 }

@@ -41,10 +41,12 @@ pub struct SearchRequest {
 pub struct Search {
     /// With the first values of the grid that are asked for.
     experiment: Arc<Experiment>,
-    request: SearchRequest,
+    /// What is asked for, with every arm that is searched.
+    pub request: SearchRequest,
     /// The values that the key may get, in order.
-    grid: Vec<AxisValue>,
-    question: Question,
+    pub grid: Vec<AxisValue>,
+    /// What every line is asked.
+    pub question: Question,
 }
 
 /// What a search has found.
@@ -96,21 +98,6 @@ impl Search {
         search.step(&search.all(&probe))?;
         let experiment = Arc::new(search.step(&search.all(&first))?);
         Ok(Self { experiment, ..search })
-    }
-
-    /// What is asked for, with every arm that is searched.
-    pub fn request(&self) -> &SearchRequest {
-        &self.request
-    }
-
-    /// What every line is asked.
-    pub fn question(&self) -> &Question {
-        &self.question
-    }
-
-    /// The values that may be tried, in order.
-    pub fn grid(&self) -> &[AxisValue] {
-        &self.grid
     }
 
     /// How often each value is run.

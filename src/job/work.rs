@@ -135,8 +135,8 @@ impl<'w> Work<'w> {
         shard: Option<Shard>,
     ) -> Result<CompleteJob, JobError> {
         let Journal { counts: total, fresh, warmup, .. } = self.journal;
-        let (jobs, wall_time) = (self.threads, self.wall_time);
-        let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, total, fresh };
+        let (jobs, wall_time, finished_runs) = (self.threads, self.wall_time, self.journal.runs());
+        let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, finished_runs, total, fresh };
         filling.finish(self.journal, &ended, self.watcher)
     }
 }
