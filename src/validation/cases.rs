@@ -28,7 +28,7 @@ pub(super) fn groups() -> [(&'static str, Vec<Case>); 5] {
 
 /// A world of one zone with one client group, `web`, whose connections make one request unless told otherwise.
 #[derive(Clone, Debug)]
-pub(super) struct World {
+pub(super) struct OneZone {
     pub(super) seed: u32,
     /// The key of `[simulation]` that says how many replications there are.
     pub(super) repetition: String,
@@ -51,7 +51,7 @@ pub(super) struct World {
     pub(super) more: String,
 }
 
-impl World {
+impl OneZone {
     /// One backend that is healthy all the time, 1 µs away, of 20 replications.
     pub(super) fn new(seed: u32, arrivals: String, server: String) -> Self {
         Self {
@@ -101,8 +101,8 @@ impl World {
         )
     }
 
-    fn case(&self, name: &'static str, source: &'static str, checks: Vec<Check>) -> Case {
-        Case { name, source, text: self.text(), overrides: Overrides::default(), checks }
+    fn case(&self, name: impl Into<String>, source: &'static str, checks: Vec<Check>) -> Case {
+        Case { name: name.into(), source, text: self.text(), overrides: Overrides::default(), checks }
     }
 }
 

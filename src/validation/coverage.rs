@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::cases::{World, poisson};
+use super::cases::{OneZone, poisson};
 use super::theory::mmck_loss;
 use crate::experiment::Overrides;
 use crate::job::agenda::Agenda;
@@ -66,12 +66,12 @@ impl Coverage {
 fn sessions(repetition: &str) -> String {
     let server = "workers = \"unlimited\", service_time = { constant = \"1ms\" }";
     let connection = "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }";
-    World {
+    OneZone {
         repetition: repetition.to_owned(),
         warmup: 0,
         duration: 20,
         connection: connection.to_owned(),
-        ..World::new(0, poisson(2.0), server.to_owned())
+        ..OneZone::new(0, poisson(2.0), server.to_owned())
     }
     .text()
 }
@@ -82,12 +82,12 @@ const LOAD: f64 = 1.0;
 /// M/M/2/5, and in a second arm M/M/2/3, both with the same arrivals and the same work.
 fn losses(repetition: &str, arms: &str) -> String {
     let server = "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }";
-    World {
+    OneZone {
         repetition: repetition.to_owned(),
         warmup: 1,
         duration: 5,
         more: arms.to_owned(),
-        ..World::new(0, poisson(100.0), server.to_owned())
+        ..OneZone::new(0, poisson(100.0), server.to_owned())
     }
     .text()
 }
@@ -98,47 +98,41 @@ const TWO_ARMS: &str =
 /// The worlds, and the intervals that are made in each.
 fn worlds() -> Vec<(String, Vec<Claim>)> {
     let (five, three) = (mmck_loss(2, 3, LOAD), mmck_loss(2, 1, LOAD));
-    let (requests, lost) = (2.0 * 20.0 * 3.0, 500.0 * five);
+    let requests = 2.0 * 20.0 * 3.0;
     let claim = |name, metric, exact| Claim { name, metric, exact, is_difference: false };
-    let difference = |name, metric, exact| Claim { name, metric, exact, is_difference: true };
+    let difference = |name, metric, exact| Claim { is_difference: true, ..claim(name, metric, exact) };
+    let one = |text, name, metric, exact| (text, vec![claim(name, metric, exact)]);
+    let [tenth, fifth] = ["0.1", "0.2"].map(|relative| {
+        losses(&format!("precision = {{ metric = \"failure_ratio\", relative = {relative} }}"), "")
+    });
+    let within_6 = sessions("precision = { metric = \"requests\", absolute = 6.0 }");
+    let (lost, share) = ("failed_queue_full", "failure_ratio");
+    let two_arms = vec![
+        claim("mean, 10 replications: requests that M/M/2/5 loses", lost, 500.0 * five),
+        claim("ratio of means, 10 replications: share that M/M/2/5 loses", share, five),
+        difference(
+            "paired difference of means, 10 replications: requests that M/M/2/3 loses more",
+            lost,
+            500.0 * (three - five),
+        ),
+        difference(
+            "paired difference of ratios, 10 replications: share that M/M/2/3 loses more",
+            share,
+            three - five,
+        ),
+    ];
     vec![
-        (
-            sessions("replications = 5"),
-            vec![claim("mean, 5 replications: requests of sessions", "requests", requests)],
-        ),
-        (
+        one(sessions("replications = 5"), "mean, 5 replications: requests of sessions", "requests", requests),
+        one(
             sessions("replications = 10"),
-            vec![claim("mean, 10 replications: requests of sessions", "requests", requests)],
+            "mean, 10 replications: requests of sessions",
+            "requests",
+            requests,
         ),
-        (
-            losses("replications = 10", TWO_ARMS),
-            vec![
-                claim("mean, 10 replications: requests that M/M/2/5 loses", "failed_queue_full", lost),
-                claim("ratio of means, 10 replications: share that M/M/2/5 loses", "failure_ratio", five),
-                difference(
-                    "paired difference of means, 10 replications: requests that M/M/2/3 loses more",
-                    "failed_queue_full",
-                    500.0 * (three - five),
-                ),
-                difference(
-                    "paired difference of ratios, 10 replications: share that M/M/2/3 loses more",
-                    "failure_ratio",
-                    three - five,
-                ),
-            ],
-        ),
-        (
-            losses("precision = { metric = \"failure_ratio\", relative = 0.1 }", ""),
-            vec![claim("precision of 10 %: share that M/M/2/5 loses", "failure_ratio", five)],
-        ),
-        (
-            losses("precision = { metric = \"failure_ratio\", relative = 0.2 }", ""),
-            vec![claim("precision of 20 %: share that M/M/2/5 loses", "failure_ratio", five)],
-        ),
-        (
-            sessions("precision = { metric = \"requests\", absolute = 6.0 }"),
-            vec![claim("precision of ±6: requests of sessions", "requests", requests)],
-        ),
+        (losses("replications = 10", TWO_ARMS), two_arms),
+        one(tenth, "precision of 10 %: share that M/M/2/5 loses", share, five),
+        one(fifth, "precision of 20 %: share that M/M/2/5 loses", share, five),
+        one(within_6, "precision of ±6: requests of sessions", "requests", requests),
     ]
 }
 
