@@ -53,18 +53,14 @@ pub(super) enum Part {
 /// What a journal is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// The version of zonesim.
     pub(super) zonesim: String,
     /// Fingerprint of the experiment as run.
     pub(super) experiment: String,
-    /// The experiment's seed.
     pub(super) seed: u64,
-    /// Which of its runs.
     pub(super) part: Part,
 }
 
 impl Header {
-    /// The header of a job of this version of zonesim.
     pub(super) fn new(experiment: &Experiment, part: Part) -> Self {
         let zonesim = env!("CARGO_PKG_VERSION").to_owned();
         Self { zonesim, experiment: experiment_hash(experiment), seed: experiment.seed(), part }
@@ -84,7 +80,6 @@ struct RunLine<T> {
     outcome: T,
 }
 
-/// The line of a warm-up that was found.
 #[derive(Serialize, Deserialize)]
 struct WarmupLine {
     warmup: FoundWarmup,
@@ -97,7 +92,6 @@ pub(super) struct Journal {
     file: File,
     /// Where the line of each run begins, and how long it is.
     lines: BTreeMap<RunId, (u64, usize)>,
-    /// The warm-up that pilot runs found, if they have.
     pub(super) warmup: Option<FoundWarmup>,
     /// How long the file is.
     length: u64,
@@ -230,17 +224,14 @@ impl Journal {
         Ok(Some(header))
     }
 
-    /// How many runs are in it.
     pub(super) fn runs(&self) -> u64 {
         self.lines.len() as u64
     }
 
-    /// Whether `run` is in it.
     pub(super) fn has(&self, run: RunId) -> bool {
         self.lines.contains_key(&run)
     }
 
-    /// Keeps the warm-up that pilot runs found.
     pub(super) fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JobError> {
         self.append(&WarmupLine { warmup })?;
         self.warmup = Some(warmup);
@@ -257,7 +248,6 @@ impl Journal {
         found.map(|line| Some(line.outcome)).map_err(|source| self.error(source))
     }
 
-    /// Adds a finished run.
     pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
         let line = self.append(&RunLine { cell: run.cell, replication: run.replication, outcome })?;
         self.lines.insert(run, line);

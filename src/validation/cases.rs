@@ -32,9 +32,8 @@ pub(super) struct OneZone {
     pub(super) seed: u32,
     /// The key of `[simulation]` that says how many replications there are.
     pub(super) repetition: String,
-    /// Seconds.
+    /// Seconds, as the duration.
     pub(super) warmup: u32,
-    /// Seconds.
     pub(super) duration: u32,
     pub(super) round_trip: String,
     pub(super) backends: String,
@@ -106,12 +105,10 @@ impl OneZone {
     }
 }
 
-/// A group `ig` of `size` backends.
 fn group(size: u32) -> String {
     format!("{{ group = \"ig\", zone = \"a\", size = {size} }}")
 }
 
-/// Poisson arrivals at `rate` a second.
 pub(super) fn poisson(rate: f64) -> String {
     format!("{{ poisson = {{ rate = {rate:?} }} }}")
 }

@@ -54,7 +54,6 @@ fn four_workers(seed: u32, name: &'static str, source: &'static str, discipline:
     world.case(name, source, checks)
 }
 
-/// A check of the mean share of busy workers.
 fn busy(share: f64) -> Check {
     check("share of busy workers", share, 0.01, |outcome| {
         let shares = outcome.backends.iter().map(|backend| backend.utilization.unwrap_or(0.0));
@@ -135,7 +134,6 @@ fn unlimited(seed: u32, rate: f64, law: &DurationLaw) -> OneZone {
     OneZone { warmup: 300, round_trip, ..OneZone::new(seed, poisson(rate), server) }
 }
 
-/// A check of the mean number of open connections.
 fn open(exact: f64, bound: f64) -> Vec<Check> {
     vec![check("mean number of open connections", exact, bound, |outcome| {
         let sample = outcome.timeline.traffic[0].iter().flat_map(|row| row.pairs());
