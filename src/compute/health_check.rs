@@ -73,10 +73,10 @@ pub struct ProbeTiming {
     #[serde(with = "number::seconds", skip_serializing_if = "Option::is_none")]
     pub timeout_sec: Option<SimDuration>,
     /// Default: 2.
-    #[serde(deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::number", skip_serializing_if = "Option::is_none")]
     pub healthy_threshold: Option<i64>,
     /// Default: 2.
-    #[serde(deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::number", skip_serializing_if = "Option::is_none")]
     pub unhealthy_threshold: Option<i64>,
 }
 

@@ -21,7 +21,7 @@ macro_rules! read_field {
 
 macro_rules! written_field {
     (text, $value:expr) => {
-        $crate::metrics::tables::Field::Text($value)
+        $crate::metrics::tables::Field::Text($value.into())
     };
     (count, $value:expr) => {
         $crate::metrics::tables::Field::Count($value)
@@ -31,13 +31,13 @@ macro_rules! written_field {
     };
 }
 
-/// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit,
-/// meaning, and its value in the row that is written. Numbers and counts are read as numbers that may be missing.
+/// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit (`1` for
+/// shares and counts of nothing else, none for texts), meaning, and its value in the row that is written. Numbers and counts are read as numbers that may be missing.
 macro_rules! results_file {
     (
         $row:ident in $file:literal $(by $run:ident)?: $about:literal;
         of ($($source:ident: $type:ty),+)
-        $($kind:ident $name:ident [$unit:literal] $meaning:literal = $value:expr;)+
+        $($kind:ident $name:ident $([$unit:literal])? $meaning:literal = $value:expr;)+
     ) => {
         #[doc = $about]
         #[derive(Clone, Debug, PartialEq)]
@@ -46,15 +46,12 @@ macro_rules! results_file {
             pub cell: usize,
             $(/// Which replication it is.
             pub $run: usize,)?
-            $(#[doc = $meaning] pub $name: read_type!($kind),)+
+            $(#[doc = concat!($meaning $(, " [", $unit, "]")?)] pub $name: read_type!($kind),)+
         }
 
         impl $crate::metrics::tables::FileRow for $row {
-            const FILE: $crate::metrics::tables::ResultsFile = $crate::metrics::tables::ResultsFile {
-                name: $file,
-                row: $about,
-                columns: &[$($crate::metrics::tables::Column { name: stringify!($name), unit: $unit, meaning: $meaning }),+],
-            };
+            const FILE: $crate::metrics::tables::ResultsFile =
+                $crate::metrics::tables::ResultsFile { name: $file, columns: &[$(stringify!($name)),+] };
 
             fn read(
                 fields: &$crate::metrics::tables::CsvRow<'_>,
@@ -85,45 +82,31 @@ mod traffic;
 pub use backends::BackendRow;
 pub use decisions::DecisionRow;
 pub use latency::LatencyRow;
-pub use summary::{MetricSummary, Observations, SummaryRow};
+pub use summary::{MetricSummary, SummaryRow, summarize};
 pub use timeline::{MeanTimeline, TimelineRow};
 pub use traffic::TrafficRow;
 
+use std::borrow::Cow;
 use std::ops::Index;
 use std::path::Path;
 
-use super::{METRICS, MeasuredRun};
+use super::{MeasuredRun, Metric};
 use crate::unfit::Unfit;
-
-/// One column of a results file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit; `1` for shares and counts of nothing else, empty for texts.
-    pub unit: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-}
 
 /// One results file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultsFile {
     /// Its name.
     pub name: &'static str,
-    /// What one of its rows is.
-    pub row: &'static str,
     /// Its columns after those that tell cells and runs apart.
-    pub columns: &'static [Column],
+    pub columns: &'static [&'static str],
 }
 
 /// One field of a row that is written. What is missing is empty, never zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// A text that stands somewhere.
-    Text(&'a str),
-    /// A text that was made.
-    Owned(String),
+    /// A text.
+    Text(Cow<'a, str>),
     /// A count.
     Count(u64),
     /// A number, if there is one.
@@ -201,12 +184,7 @@ pub trait FileRow: Sized {
 }
 
 /// The columns that tell cells and runs apart. Axes stand behind the arm.
-const HEAD: [Column; 4] = [
-    Column { name: "cell", unit: "1", meaning: "the number of the cell" },
-    Column { name: "arm", unit: "", meaning: "the arm" },
-    Column { name: "replication", unit: "1", meaning: "which replication it is" },
-    Column { name: "seed", unit: "1", meaning: "the seed of the experiment" },
-];
+const HEAD: [&str; 4] = ["cell", "arm", "replication", "seed"];
 
 /// Every row of a run, after the columns that tell it apart.
 type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
@@ -231,8 +209,8 @@ pub const FILES: [ResultsFile; 6] = [
 
 /// Whether some file has a column called `name`, so that no axis can be called so.
 pub fn is_column(name: &str) -> bool {
-    let columns = HEAD.iter().chain(FILES.iter().flat_map(|file| file.columns));
-    columns.map(|column| column.name).chain(METRICS.iter().map(|metric| metric.name)).any(|own| own == name)
+    FILES.iter().map(|file| file.columns).chain([&HEAD[..]]).any(|columns| columns.contains(&name))
+        || Metric::find(name).is_some()
 }
 
 /// Milliseconds.
@@ -245,12 +223,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_has_a_meaning_and_a_name_of_its_own_in_its_file() {
+    fn every_column_has_a_name_of_its_own_in_its_file() {
         for file in FILES {
             for column in file.columns {
-                assert!(!column.meaning.is_empty() && is_column(column.name), "{}", column.name);
-                let same = file.columns.iter().chain(&HEAD).filter(|other| other.name == column.name);
-                assert_eq!(same.count(), 1, "{} of {}", column.name, file.name);
+                assert!(is_column(column), "{column}");
+                let same = file.columns.iter().chain(&HEAD).filter(|other| *other == column);
+                assert_eq!(same.count(), 1, "{column} of {}", file.name);
             }
         }
         assert!(is_column("seed") && is_column("mean_wait_ms") && is_column("failure_ratio"));

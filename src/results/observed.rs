@@ -127,16 +127,15 @@ impl Observed {
 
     /// What the replications of `cell` gave for the column `metric`; those without a value are left out.
     pub fn sample(&self, cell: &ResultCell, metric: usize) -> Sample {
-        let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
-        runs.filter_map(|(run, _)| self.observation(*run, metric)).collect()
+        let runs = self.replications(cell);
+        runs.filter_map(|(replication, _)| self.observation((cell.number, replication), metric)).collect()
     }
 
     /// The same of two cells, for the replications in which both have a value.
     pub fn paired(&self, baseline: &ResultCell, other: &ResultCell, metric: usize) -> Paired {
-        let replications = self.runs.range((other.number, 0)..=(other.number, usize::MAX));
-        let both = replications.filter_map(|((number, replication), _)| {
-            let base = self.observation((baseline.number, *replication), metric)?;
-            Some((base, self.observation((*number, *replication), metric)?))
+        let both = self.replications(other).filter_map(|(replication, _)| {
+            let base = self.observation((baseline.number, replication), metric)?;
+            Some((base, self.observation((other.number, replication), metric)?))
         });
         let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
         Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
@@ -145,21 +144,24 @@ impl Observed {
     /// Whether two cells have the same value of the column `metric` in every replication that both have, missing values
     /// too.
     pub fn identical(&self, a: &ResultCell, b: &ResultCell, metric: usize) -> bool {
-        let value = |position: &usize| self.results.runs[*position].values[metric];
-        let runs = self.runs.range((a.number, 0)..=(a.number, usize::MAX));
-        let mut both =
-            runs.filter_map(|((_, replication), run)| Some((run, self.runs.get(&(b.number, *replication))?)));
-        both.all(|(one, other)| value(one) == value(other))
+        let value = |position: usize| self.results.runs[position].values[metric];
+        self.replications(a).all(|(replication, run)| {
+            let other = self.runs.get(&(b.number, replication));
+            other.is_none_or(|other| value(run) == value(*other))
+        })
     }
 
     /// Whether two cells have the same replications, with the same values of every metric.
     pub fn all_identical(&self, a: &ResultCell, b: &ResultCell) -> bool {
-        let replications = |cell: &ResultCell| {
-            let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
-            runs.map(|((_, replication), _)| *replication).collect::<Vec<_>>()
-        };
-        replications(a) == replications(b)
+        let numbers = |cell| self.replications(cell).map(|(replication, _)| replication);
+        numbers(a).eq(numbers(b))
             && (0..self.results.metrics.len()).all(|metric| self.identical(a, b, metric))
+    }
+
+    /// The replications of `cell` in order, each with the position of its run.
+    fn replications(&self, cell: &ResultCell) -> impl Iterator<Item = (usize, usize)> {
+        let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
+        runs.map(|((_, replication), position)| (*replication, *position))
     }
 
     fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {

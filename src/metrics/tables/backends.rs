@@ -11,10 +11,10 @@ type Known<'a> = Option<(&'a BackendSpec, &'a BackendOutcome)>;
 results_file! {
     BackendRow in "backends.csv" by replication: "What one backend did in one run, or what reached none.";
     of (world: &'a Scenario, known: Known<'a>, traffic: &Traffic, load_multiple: Option<f64>)
-    text backend [""] "the backend; empty for connections that reached none"
+    text backend "the backend; empty for connections that reached none"
         = known.map_or("", |(spec, _)| &spec.name);
-    text group [""] "its group" = known.map_or("", |(spec, _)| &world.groups[spec.group].name);
-    text zone [""] "its zone" = known.map_or("", |(spec, _)| &world.zones[spec.zone]);
+    text group "its group" = known.map_or("", |(spec, _)| &world.groups[spec.group].name);
+    text zone "its zone" = known.map_or("", |(spec, _)| &world.zones[spec.zone]);
     count connections ["connections"] "connections" = traffic.connections;
     count requests ["requests"] "requests that got their response" = traffic.requests;
     number load_multiple ["1"] "requests over the mean of all backends that serve" = load_multiple;

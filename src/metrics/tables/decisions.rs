@@ -8,8 +8,8 @@ use crate::metrics::MeasuredRun;
 results_file! {
     DecisionRow in "decisions.csv" by replication: "How many connections of one client group were placed so in one run.";
     of (run: &MeasuredRun<'a>, client: ClientId, outcome: PlacementOutcome, connections: u64)
-    text client [""] "the client group" = &run.scenario.clients[client].name;
-    text outcome [""] "the outcome of the placing decision" = outcome.name();
+    text client "the client group" = &run.scenario.clients[client].name;
+    text outcome "the outcome of the placing decision" = outcome.name();
     count connections ["connections"] "connections" = connections;
 }
 

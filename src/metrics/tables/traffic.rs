@@ -8,11 +8,11 @@ use crate::sim::outcome::Traffic;
 results_file! {
     TrafficRow in "traffic.csv" by replication: "What one client group sent to one zone in one run.";
     of (run: &MeasuredRun<'a>, client: ClientId, zone: Option<ZoneId>, traffic: &Traffic)
-    text client [""] "the client group"
+    text client "the client group"
         = &run.scenario.clients[client].name;
-    text client_zone [""] "where it is: a zone, a kind or another region"
+    text client_zone "where it is: a zone, a kind or another region"
         = &run.scenario.places[run.scenario.clients[client].place].name;
-    text backend_zone [""] "the zone of the backends; empty where no backend was reached"
+    text backend_zone "the zone of the backends; empty where no backend was reached"
         = zone.map_or("", |zone| &run.scenario.zones[zone]);
     count connections ["connections"] "connections" = traffic.connections;
     count failed_connections ["connections"] "connections that failed" = traffic.failed_connections;
