@@ -22,11 +22,12 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::metrics::tables::{
-    BackendRow, DecisionRow, LatencyRow, ReadFields, SummaryRow, TimelineRow, TrafficRow,
+    BackendRow, CsvRow, DecisionRow, LatencyRow, SummaryRow, TimelineRow, TrafficRow,
 };
+use crate::unfit::Unfit;
 use description::Description;
 use error::{ResultsError, WriteError};
-use table::{CsvRow, CsvTable, rows, rows_if_there};
+use table::{CsvTable, rows, rows_if_there};
 
 /// The name of a job's journal in its results folder.
 pub const JOURNAL: &str = ".zonesim-journal";
@@ -176,13 +177,13 @@ pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), Wr
 }
 
 /// The columns between `arm` and `replication`.
-fn axes(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
+fn axes(runs: &CsvTable) -> Result<Vec<String>, Unfit> {
     let (arm, replication) = (runs.column("arm")?, runs.column("replication")?);
     Ok(runs.header().get(arm + 1..replication).unwrap_or_default().to_vec())
 }
 
 /// The columns after `seed`.
-fn metrics(runs: &CsvTable) -> Result<Vec<String>, ResultsError> {
+fn metrics(runs: &CsvTable) -> Result<Vec<String>, Unfit> {
     Ok(runs.header()[runs.column("seed")? + 1..].to_vec())
 }
 
@@ -197,7 +198,7 @@ struct Groups {
 
 impl Groups {
     /// Counts a run.
-    fn add(&mut self, row: &CsvRow<'_>, axes: &[String]) -> Result<(), ResultsError> {
+    fn add(&mut self, row: &CsvRow<'_>, axes: &[String]) -> Result<(), Unfit> {
         let number = row.index("cell")?;
         let next = self.cells.len();
         let position = *self.positions.entry(number).or_insert(next);
@@ -216,7 +217,7 @@ impl Groups {
     }
 }
 
-fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, ResultsError> {
+fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, Unfit> {
     let values = metrics.iter().map(|metric| row.number(metric)).collect::<Result<_, _>>()?;
     Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, values })
 }

@@ -13,8 +13,6 @@ mod theory;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::experiment::{Experiment, Overrides, Source};
@@ -24,10 +22,9 @@ use crate::stats::{Confidence, Interval, ratio_interval};
 pub use cases::all;
 
 /// An experiment, and what theory says of it.
-#[derive(Debug)]
 pub struct Case {
     /// What it is called.
-    pub name: &'static str,
+    pub name: String,
     /// The book, paper or rule that the theory is taken from.
     pub source: &'static str,
     /// The experiment, in TOML.
@@ -47,12 +44,6 @@ struct Check {
 }
 
 type Measure = Box<dyn Fn(&[Outcome]) -> Part>;
-
-impl fmt::Debug for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.quantity, self.theory)
-    }
-}
 
 /// What one replication says of a quantity: it is the ratio of the sums of these. The whole of a plain mean is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,21 +95,18 @@ impl Case {
     /// # Panics
     /// If its text is no experiment, or measures nothing.
     pub fn run(&self, jobs: usize) -> Result<Vec<Finding>, RunFailure> {
-        let experiment = Arc::new(experiment(self.name, &self.text, &self.overrides));
-        let outcomes = run_every(&experiment, jobs)?.into_iter();
-        let outcomes: BTreeMap<_, _> =
-            outcomes.map(|(run, outcome)| ((run.replication, run.cell), outcome)).collect();
+        let experiment = Arc::new(experiment(&self.name, &self.text, &self.overrides));
+        let mut outcomes: Vec<_> = run_every(&experiment, jobs)?.into_iter().collect();
+        outcomes.sort_by_key(|(run, _)| run.replication);
         let cells = experiment.cells().len();
-        let outcomes: Vec<Outcome> = outcomes.into_values().collect();
+        let outcomes: Vec<Outcome> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
         Ok(self.checks.iter().map(|check| self.finding(check, outcomes.chunks(cells))).collect())
     }
 
     /// What `check` finds in the outcomes of each replication.
     fn finding<'a>(&self, check: &Check, replications: impl Iterator<Item = &'a [Outcome]>) -> Finding {
-        let (parts, wholes): (Vec<f64>, Vec<f64>) = replications
-            .map(|outcomes| (check.measure)(outcomes))
-            .map(|found| (found.part, found.whole))
-            .unzip();
+        let found = replications.map(|outcomes| (check.measure)(outcomes));
+        let (parts, wholes): (Vec<f64>, Vec<f64>) = found.map(|found| (found.part, found.whole)).unzip();
         let interval = |confidence: f64| {
             let confidence = Confidence::try_from(confidence).expect("it lies between 0 and 1");
             ratio_interval(&parts, &wholes, confidence).expect("every case measures something")

@@ -81,29 +81,15 @@ pub enum LocalityPolicy {
 }
 
 impl LocalityPolicy {
-    /// The default of a scheme.
-    pub fn of(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::Internal => Self::Rendezvous,
-            Scheme::External => Self::Maglev,
-        }
-    }
-
     /// Whether reported weights count.
     pub fn is_weighted(self) -> bool {
         matches!(self, Self::WeightedGcpRendezvous | Self::WeightedMaglev)
     }
 
-    /// The scheme that it belongs to, and the policies of the other one.
-    fn scheme(self) -> (Scheme, &'static str) {
-        match self {
-            Self::Rendezvous | Self::WeightedGcpRendezvous => {
-                (Scheme::Internal, "write MAGLEV or WEIGHTED_MAGLEV")
-            }
-            Self::Maglev | Self::WeightedMaglev => {
-                (Scheme::External, "write RENDEZVOUS or WEIGHTED_GCP_RENDEZVOUS")
-            }
-        }
+    /// The scheme that it belongs to.
+    fn scheme(self) -> Scheme {
+        let is_internal = matches!(self, Self::Rendezvous | Self::WeightedGcpRendezvous);
+        if is_internal { Scheme::Internal } else { Scheme::External }
     }
 }
 
@@ -207,18 +193,6 @@ fields! {
     }
 }
 
-impl From<&FailoverPolicyFields> for FailoverPolicy {
-    fn from(fields: &FailoverPolicyFields) -> Self {
-        Self {
-            failover_ratio: fields.failover_ratio.unwrap_or_default(),
-            drop_traffic_if_unhealthy: fields.drop_traffic_if_unhealthy.unwrap_or_default(),
-            disable_connection_drain_on_failover: fields
-                .disable_connection_drain_on_failover
-                .unwrap_or_default(),
-        }
-    }
-}
-
 fields! {
     /// The connection tracking policy (CTE-1).
     ConnectionTrackingFields {
@@ -286,10 +260,15 @@ impl BackendService {
             persistence,
             idle_timeout: self.idle_timeout()?,
         };
-        let failover_policy = self.failover_policy.as_ref().map(FailoverPolicy::from);
+        let failover = self.failover_policy.clone().unwrap_or_default();
+        let keeps_no_old = failover.disable_connection_drain_on_failover;
         Ok(Settings {
             policy: AnyPolicy::BackendService(BackendServicePolicy {
-                failover: failover_policy.unwrap_or_default(),
+                failover: FailoverPolicy {
+                    failover_ratio: failover.failover_ratio.unwrap_or_default(),
+                    drop_traffic_if_unhealthy: failover.drop_traffic_if_unhealthy.unwrap_or_default(),
+                    disable_connection_drain_on_failover: keeps_no_old.unwrap_or_default(),
+                },
                 zonal_affinity: self.zonal_affinity(),
                 is_external: external,
                 allow_global_access: rule.allow_global_access.unwrap_or(false),
@@ -298,13 +277,9 @@ impl BackendService {
             }),
             session_affinity: self.affinity(),
             tracking,
-            hash: match self.locality() {
-                LocalityPolicy::Rendezvous | LocalityPolicy::WeightedGcpRendezvous => {
-                    SelectionHash::Rendezvous
-                }
-                LocalityPolicy::Maglev | LocalityPolicy::WeightedMaglev => {
-                    SelectionHash::Maglev(assumptions.table_size)
-                }
+            hash: match self.locality().scheme() {
+                Scheme::Internal => SelectionHash::Rendezvous,
+                Scheme::External => SelectionHash::Maglev(assumptions.table_size),
             },
             weighted: self.locality().is_weighted(),
             draining_timeout: self.draining_timeout()?,
@@ -315,7 +290,10 @@ impl BackendService {
 
     /// How backends are selected.
     pub fn locality(&self) -> LocalityPolicy {
-        self.locality_lb_policy.unwrap_or(LocalityPolicy::of(self.scheme()))
+        self.locality_lb_policy.unwrap_or(match self.scheme() {
+            Scheme::Internal => LocalityPolicy::Rendezvous,
+            Scheme::External => LocalityPolicy::Maglev,
+        })
     }
 
     /// It with the fields that `change` has; those of objects within it one by one.
@@ -388,9 +366,11 @@ impl BackendService {
 
     /// What belongs to load balancers of the other scheme (AFF-1, WGT-1, XBS-1, XBS-2).
     fn check_scheme(&self, rule: &ForwardingRule) -> Result<(), ApiError> {
-        let (scheme, others) = self.locality().scheme();
-        if scheme != self.scheme() {
-            let belongs = if scheme == Scheme::Internal { "internal" } else { "external" };
+        if self.locality().scheme() != self.scheme() {
+            let (belongs, others) = match self.scheme() {
+                Scheme::External => ("internal", "write MAGLEV or WEIGHTED_MAGLEV"),
+                Scheme::Internal => ("external", "write RENDEZVOUS or WEIGHTED_GCP_RENDEZVOUS"),
+            };
             let what = format!("this policy belongs to {belongs} load balancers");
             return Err(ApiError::invalid(&["localityLbPolicy"], what, others));
         }
@@ -404,18 +384,16 @@ impl BackendService {
                 "write NONE, CLIENT_IP_PORT_PROTO, CLIENT_IP_PROTO or CLIENT_IP",
             ));
         }
-        let internal = "leave it out, or write loadBalancingScheme = \"INTERNAL\"";
-        let refuse = |field, what| Err(ApiError::invalid(field, what, internal));
-        if self.has_zonal_affinity() {
-            return refuse(&[SPILLOVER], "external load balancers have no zonal affinity");
-        }
-        if self.is_subset() {
-            return refuse(&[SUBSETTING], "external load balancers have no backend subsetting");
-        }
-        if rule.is_collector() {
-            return refuse(&[COLLECTOR], "only internal load balancers collect mirrored packets");
-        }
-        Ok(())
+        let (field, what): (&'static [&'static str], _) = if self.has_zonal_affinity() {
+            (&[SPILLOVER], "external load balancers have no zonal affinity")
+        } else if self.is_subset() {
+            (&[SUBSETTING], "external load balancers have no backend subsetting")
+        } else if rule.is_collector() {
+            (&[COLLECTOR], "only internal load balancers collect mirrored packets")
+        } else {
+            return Ok(());
+        };
+        Err(ApiError::invalid(field, what, "leave it out, or write loadBalancingScheme = \"INTERNAL\""))
     }
 
     /// What contradicts each other (ZON-2, ELIG-13, CTE-5).
@@ -456,13 +434,9 @@ impl BackendService {
         let refuse = |fields, what, help: &'static str| Err(ApiError::invalid(fields, what, help));
         if self.scheme() == Scheme::External {
             let fixed = TrackingPolicy::EXTERNAL_IDLE_TIMEOUT;
-            return match written.filter(|written| *written != fixed) {
-                None => Ok(fixed),
-                Some(other) => {
-                    let what = format!("{other} can't be set: external load balancers keep to {fixed}");
-                    refuse(&[IDLE_TIMEOUT], what, "leave it out")
-                }
-            };
+            let Some(other) = written.filter(|written| *written != fixed) else { return Ok(fixed) };
+            let what = format!("{other} can't be set: external load balancers keep to {fixed}");
+            return refuse(&[IDLE_TIMEOUT], what, "leave it out");
         }
         let default = TrackingPolicy::INTERNAL_IDLE_TIMEOUT;
         let written = written.unwrap_or(default);

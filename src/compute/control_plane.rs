@@ -35,6 +35,8 @@ pub struct PlannedInstance {
 /// What the load balancer knows of one backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
+    /// Whether it exists.
+    present: bool,
     /// Whether it is in a home that gets traffic.
     configured: bool,
     role: Role,
@@ -67,35 +69,26 @@ impl ControlPlane {
 
     /// The backends that exist.
     pub fn backends(&self) -> BTreeSet<BackendId> {
-        self.states()
-            .filter(|(_, state)| state.is_some_and(|(_, present)| present))
-            .map(|(id, _)| id)
-            .collect()
+        self.seen().into_iter().filter(|(_, seen)| seen.present).map(|(id, _)| id).collect()
     }
 
     /// What the load balancer knows of each backend whose home exists.
     fn seen(&self) -> BTreeMap<BackendId, Seen> {
-        self.states().filter_map(|(id, state)| Some((id, state?.0))).collect()
-    }
-
-    /// Each backend with what is known of it and whether it exists; nothing if its home doesn't.
-    fn states(&self) -> impl Iterator<Item = (BackendId, Option<(Seen, bool)>)> {
-        let homes: BTreeSet<&Home> = self.machines.iter().map(|machine| &machine.home).collect();
-        let state = |home| {
-            let standing = self.resources.standing(&self.rule, home)?;
-            let names: BTreeSet<&str> = standing.instances.iter().map(Reference::name).collect();
-            Some((standing, names))
-        };
-        let homes: BTreeMap<&Home, _> = homes.into_iter().map(|home| (home, state(home))).collect();
-        self.machines.pairs().map(move |(id, machine)| {
-            let state = homes[&machine.home].as_ref().map(|(standing, names)| {
-                let present = names.contains(machine.name.as_str());
-                let configured = present && standing.role.is_some();
-                let role = standing.role.unwrap_or(Role::Failover);
-                (Seen { configured, role, checked: standing.checked }, present)
-            });
-            (id, state)
-        })
+        let mut homes: BTreeMap<&Home, _> = BTreeMap::new();
+        let seen = self.machines.pairs().filter_map(|(id, PlannedInstance { name, home })| {
+            let (standing, names) = homes
+                .entry(home)
+                .or_insert_with(|| {
+                    let standing = self.resources.standing(&self.rule, home)?;
+                    let names: BTreeSet<&str> = standing.instances.iter().map(Reference::name).collect();
+                    Some((standing, names))
+                })
+                .as_ref()?;
+            let (present, checked) = (names.contains(name.as_str()), standing.checked);
+            let configured = present && standing.role.is_some();
+            Some((id, Seen { present, configured, role: standing.role.unwrap_or(Role::Failover), checked }))
+        });
+        seen.collect()
     }
 }
 

@@ -17,22 +17,13 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The API's word.
-    pub fn word(self) -> &'static str {
+    /// The HTTP status, and the API's word.
+    pub fn answer(self) -> (u16, &'static str) {
         match self {
-            Self::Invalid => "invalid",
-            Self::NotFound => "notFound",
-            Self::AlreadyExists => "alreadyExists",
-            Self::InUse => "resourceInUseByAnotherResource",
-        }
-    }
-
-    /// The HTTP status.
-    pub fn status(self) -> u16 {
-        match self {
-            Self::Invalid | Self::InUse => 400,
-            Self::NotFound => 404,
-            Self::AlreadyExists => 409,
+            Self::Invalid => (400, "invalid"),
+            Self::NotFound => (404, "notFound"),
+            Self::AlreadyExists => (409, "alreadyExists"),
+            Self::InUse => (400, "resourceInUseByAnotherResource"),
         }
     }
 }
@@ -40,7 +31,8 @@ impl Reason {
 /// As answers show it: `404 notFound`.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.status(), self.word())
+        let (status, word) = self.answer();
+        write!(f, "{status} {word}")
     }
 }
 

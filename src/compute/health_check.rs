@@ -1,5 +1,7 @@
 //! Health checks (HCK-1 to HCK-3, RES-3, RES-4). All types probe alike here: what counts is when.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,10 +73,10 @@ pub struct ProbeTiming {
     #[serde(with = "number::seconds", skip_serializing_if = "Option::is_none")]
     pub timeout_sec: Option<SimDuration>,
     /// Default: 2.
-    #[serde(deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::number", skip_serializing_if = "Option::is_none")]
     pub healthy_threshold: Option<i64>,
     /// Default: 2.
-    #[serde(deserialize_with = "number::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "number::number", skip_serializing_if = "Option::is_none")]
     pub unhealthy_threshold: Option<i64>,
 }
 
@@ -111,48 +113,35 @@ impl ProbeTiming {
 
 /// `value` as the whole seconds of an interval or a timeout: 1 to 300.
 fn whole_seconds(field: &'static [&'static str], value: SimDuration) -> Result<SimDuration, ApiError> {
-    let (least, most) = (SimDuration::from_secs(1), SimDuration::from_secs(300));
-    let why = if value < least {
-        "Must be greater than or equal to 1"
-    } else if value > most {
-        "Must be less than or equal to 300"
-    } else if value.as_nanos().is_multiple_of(least.as_nanos()) {
-        return Ok(value);
-    } else {
-        "Must be an integer"
-    };
-    Err(out_of_range(
-        field,
-        value.as_secs_f64(),
-        why,
-        "write whole seconds from \"1s\" to \"300s\"".to_owned(),
-    ))
+    let seconds = value.as_secs_f64();
+    match out_of(seconds, 300.0).or((seconds.fract() != 0.0).then(|| "Must be an integer".to_owned())) {
+        None => Ok(value),
+        Some(why) => Err(out_of_range(field, seconds, &why, "write whole seconds from \"1s\" to \"300s\"")),
+    }
 }
 
 /// `value` as a number of equal results in a row: 1 to 10.
 fn threshold(field: &'static [&'static str], value: i64) -> Result<u8, ApiError> {
-    match u8::try_from(value) {
-        Ok(number @ 1..=10) => Ok(number),
-        _ => {
-            let why = if value < 1 {
-                "Must be greater than or equal to 1"
-            } else {
-                "Must be less than or equal to 10"
-            };
-            Err(out_of_range(field, value, why, "write a number from 1 to 10".to_owned()))
-        }
+    match out_of(value as f64, 10.0) {
+        None => Ok(value as u8),
+        Some(why) => Err(out_of_range(field, value, &why, "write a number from 1 to 10")),
     }
+}
+
+/// Why `value` does not lie from 1 to `most`, if it does not.
+fn out_of(value: f64, most: f64) -> Option<String> {
+    if value < 1.0 {
+        return Some("Must be greater than or equal to 1".to_owned());
+    }
+    (value > most).then(|| format!("Must be less than or equal to {most}"))
 }
 
 fn out_of_range(
     field: &'static [&'static str],
     value: impl std::fmt::Display,
     why: &str,
-    help: String,
+    help: impl Into<Cow<'static, str>>,
 ) -> ApiError {
-    ApiError::invalid(
-        field,
-        format!("Invalid value for field 'resource.{}': '{value}'. {why}", field[0]),
-        help,
-    )
+    let what = format!("Invalid value for field 'resource.{}': '{value}'. {why}", field[0]);
+    ApiError::invalid(field, what, help)
 }

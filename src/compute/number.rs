@@ -17,7 +17,11 @@ enum Written<T> {
     Text(String),
 }
 
-fn number<'de, T: Deserialize<'de> + FromStr, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+pub(super) fn number<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de> + FromStr,
+    D: Deserializer<'de>,
+{
     match Option::deserialize(from)? {
         None => Ok(None),
         Some(Written::Number(number)) => Ok(Some(number)),
@@ -25,11 +29,6 @@ fn number<'de, T: Deserialize<'de> + FromStr, D: Deserializer<'de>>(from: D) -> 
             text.parse().map(Some).map_err(|_| Error::custom(format!("{text:?} is not a number")))
         }
     }
-}
-
-/// Reads a whole number.
-pub(super) fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
-    number(from)
 }
 
 /// Reads a ratio.

@@ -38,16 +38,12 @@ impl TargetPool {
     /// If it has an affinity that pools can't have, or half of a backup.
     pub fn settings(&self, assumptions: &Assumptions) -> Result<Settings, ApiError> {
         let session_affinity = self.session_affinity.unwrap_or_default();
-        match session_affinity {
-            SessionAffinity::None | SessionAffinity::ClientIp | SessionAffinity::ClientIpProto => {}
-            SessionAffinity::ClientIpPortProto | SessionAffinity::ClientIpNoDestination => {
-                let what = format!("a target pool can't have {}", session_affinity.name());
-                return Err(ApiError::invalid(
-                    &["sessionAffinity"],
-                    what,
-                    "write NONE, CLIENT_IP or CLIENT_IP_PROTO",
-                ));
-            }
+        const POSSIBLE: [SessionAffinity; 3] =
+            [SessionAffinity::None, SessionAffinity::ClientIp, SessionAffinity::ClientIpProto];
+        if !POSSIBLE.contains(&session_affinity) {
+            let what = format!("a target pool can't have {}", session_affinity.name());
+            let help = "write NONE, CLIENT_IP or CLIENT_IP_PROTO";
+            return Err(ApiError::invalid(&["sessionAffinity"], what, help));
         }
         if self.failover_ratio.is_some() && self.backup_pool.is_none() {
             let help = "add backupPool = \"…\", or leave the ratio out";

@@ -198,7 +198,7 @@ fn refusals_name_fields_and_reasons() {
         assert_eq!(error.fields[0], field);
         assert!(error.what.contains(what), "{error}");
         let reason = error.reason.unwrap();
-        assert_eq!((reason, reason.word(), reason.status()), (Reason::Invalid, "invalid", 400));
+        assert_eq!((reason, reason.answer()), (Reason::Invalid, (400, "invalid")));
     }
     let ha = BackendService { ha_policy: Some(json!({})), ..changed("/usedBy", json!([])) };
     assert_eq!(refusal(&ha).to_string(), "haPolicy can't be combined with zonal affinity");

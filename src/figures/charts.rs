@@ -28,7 +28,7 @@ use super::Figure;
 use super::draw::Format;
 use super::error::FiguresError;
 use crate::results::error::{WriteError, write_whole};
-use crate::results::observed::{FolderError, QuestionError};
+use crate::results::observed::QuestionError;
 use crate::results::{CHARTS, Results, description};
 pub(super) use cells::spread;
 
@@ -108,7 +108,7 @@ pub fn draw_all(
     formats: &[Format],
     mut on_chart: impl FnMut(&Path),
 ) -> Result<Vec<PathBuf>, FiguresError> {
-    let results = Results::read(results_dir).map_err(FolderError::from)?;
+    let results = Results::read(results_dir)?;
     check_requests(results_dir, &results)?;
     let dir = results_dir.join(CHARTS);
     fs::create_dir_all(&dir).map_err(|source| WriteError { path: dir.clone(), source })?;

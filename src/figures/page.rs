@@ -14,7 +14,7 @@ use super::{charts, draw};
 use crate::answers::compare::{Comparison, compare};
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
-use crate::results::observed::{FolderError, Observed};
+use crate::results::observed::Observed;
 use crate::results::{Results, description, missing_details, text_if_there};
 
 /// A page may load nothing at all: browsers hold it to that.
@@ -50,11 +50,8 @@ pub fn html(dir: &Path) -> Result<String, FiguresError> {
 impl Subject {
     fn read(dir: &Path) -> Result<Self, FiguresError> {
         let observed = Observed::read(dir)?;
-        let read = || {
-            let results = Results::read(dir)?;
-            Ok((results, text_if_there(&dir.join(description::EXPERIMENT))?))
-        };
-        let (results, experiment) = read().map_err(FolderError::Results)?;
+        let results = Results::read(dir)?;
+        let experiment = text_if_there(&dir.join(description::EXPERIMENT))?;
         charts::check_requests(dir, &results)?;
         let mut gaps: Vec<String> = missing_details(dir)
             .map(|name| format!("{name} is not there: what it shows is missing."))

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::runner::{RunId, all_runs, measured};
-use super::shard::{Shard, cells_of};
+use super::shard::Shard;
 use crate::experiment::Experiment;
 use crate::experiment::Precision;
 use crate::metrics::MeasuredRun;
@@ -61,18 +61,18 @@ pub struct CellStanding {
 impl Agenda {
     /// The runs of `experiment`, or of a shard of it: those that are there from the beginning.
     pub fn new(experiment: &Experiment, shard: Option<Shard>) -> Self {
-        let precision = experiment.precision().copied();
-        let runs = match (precision, shard) {
-            (None, None) => all_runs(experiment),
-            (None, Some(shard)) => shard.runs(experiment),
-            (Some(_), _) => Vec::new(),
+        let own = |runs| match shard {
+            Some(shard) => shard.of(experiment, runs),
+            None => runs,
         };
-        let mut agenda = Self { runs: runs.into_iter().collect(), precision, sequences: BTreeMap::new() };
-        if precision.is_some() {
-            for cell in cells_of(experiment, shard) {
-                agenda.sequences.insert(cell, Sequence::default());
-                agenda.plan(cell, SequentialRule::FIRST as u32);
-            }
+        let Some(precision) = experiment.precision() else { return Self::of(own(all_runs(experiment))) };
+        // A cell that is run for a precision stays whole: how many runs it has is known to who has all of them. Shards get
+        // cells by their cost as far as one run of each tells.
+        let firsts = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
+        let mut agenda = Self { precision: Some(*precision), ..Self::of(Vec::new()) };
+        for RunId { cell, .. } in own(firsts.collect()) {
+            agenda.sequences.insert(cell, Sequence::default());
+            agenda.plan(cell, SequentialRule::FIRST as u32);
         }
         agenda
     }

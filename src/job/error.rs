@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::runner::RunFailure;
-use super::warmup::NoWarmup;
 use crate::experiment::ExperimentError;
 use crate::results::error::WriteError;
 use crate::results::observed::QuestionError;
+use crate::unfit::Unfit;
 
 /// Why a job does not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum JobError {
     OtherJob(PathBuf),
     /// Pilots find no warm-up.
     #[error(transparent)]
-    Warmup(#[from] NoWarmup),
+    Warmup(#[from] Unfit),
     /// A run has no outcome.
     #[error(transparent)]
     Run(#[from] RunFailure),

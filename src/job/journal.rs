@@ -21,20 +21,16 @@ use crate::experiment::Experiment;
 use crate::results::{JOURNAL, is_unfinished};
 use crate::sim::outcome::Outcome;
 
-/// Counts of a job.
-#[derive(Clone, Copy, Debug, Default)]
+/// What finished runs did: what must be known of an outcome before its turn comes.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct JobCounts {
-    /// Finished runs.
-    pub(super) runs: u64,
-    /// Their events.
     pub(super) events: u64,
-    /// Their connections.
+    #[serde(rename = "opened")]
     pub(super) connections: u64,
 }
 
 impl std::ops::AddAssign for JobCounts {
     fn add_assign(&mut self, other: Self) {
-        self.runs += other.runs;
         self.events += other.events;
         self.connections += other.connections;
     }
@@ -57,18 +53,14 @@ pub(super) enum Part {
 /// What a journal is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// The version of zonesim.
     pub(super) zonesim: String,
     /// Fingerprint of the experiment as run.
     pub(super) experiment: String,
-    /// The experiment's seed.
     pub(super) seed: u64,
-    /// Which of its runs.
     pub(super) part: Part,
 }
 
 impl Header {
-    /// The header of a job of this version of zonesim.
     pub(super) fn new(experiment: &Experiment, part: Part) -> Self {
         let zonesim = env!("CARGO_PKG_VERSION").to_owned();
         Self { zonesim, experiment: experiment_hash(experiment), seed: experiment.seed(), part }
@@ -88,14 +80,6 @@ struct RunLine<T> {
     outcome: T,
 }
 
-/// What must be known of an outcome before its turn comes.
-#[derive(Deserialize)]
-struct Glance {
-    events: u64,
-    opened: u64,
-}
-
-/// The line of a warm-up that was found.
 #[derive(Serialize, Deserialize)]
 struct WarmupLine {
     warmup: FoundWarmup,
@@ -108,7 +92,6 @@ pub(super) struct Journal {
     file: File,
     /// Where the line of each run begins, and how long it is.
     lines: BTreeMap<RunId, (u64, usize)>,
-    /// The warm-up that pilot runs found, if they have.
     pub(super) warmup: Option<FoundWarmup>,
     /// How long the file is.
     length: u64,
@@ -134,7 +117,7 @@ const SYNC_SHARE: u32 = 20;
 impl Journal {
     /// Begins a new journal in `folder`, replacing an older one.
     pub(super) fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
-        let mut journal = Self::open(folder, Access::Create)?;
+        let mut journal = Self::open(folder, File::options().read(true).append(true).create(true), true)?;
         journal.begin(&Header::new(experiment, part))?;
         Ok(journal)
     }
@@ -144,7 +127,7 @@ impl Journal {
         if !is_unfinished(folder) {
             return Err(JobError::Nothing(folder.to_owned()));
         }
-        let mut journal = Self::open(folder, Access::Write)?;
+        let mut journal = Self::open(folder, File::options().read(true).append(true), true)?;
         let header = Header::new(experiment, part);
         match journal.load()? {
             Some(Ok(found)) if found == header => {
@@ -162,18 +145,15 @@ impl Journal {
         if !is_unfinished(folder) {
             return Ok(None);
         }
-        let mut journal = Self::open(folder, Access::Read)?;
+        let mut journal = Self::open(folder, File::options().read(true), false)?;
         let header = journal.load()?.and_then(Result::ok);
         Ok(header.map(|header| (journal, header)))
     }
 
-    /// Opens the file and locks it: against everybody to write, against writers to read.
-    fn open(folder: &Path, access: Access) -> Result<Self, JobError> {
+    /// Opens the file and locks it: against everybody if `writes`, otherwise against writers.
+    fn open(folder: &Path, options: &OpenOptions, writes: bool) -> Result<Self, JobError> {
         let path = folder.join(JOURNAL);
         let io = JobError::file(ACTION, &path);
-        let writes = access != Access::Read;
-        let mut options = OpenOptions::new();
-        options.read(true).append(writes).create(access == Access::Create);
         let file = loop {
             let file = options.open(&path).map_err(&io)?;
             let locked = if writes { file.try_lock() } else { file.try_lock_shared() };
@@ -181,9 +161,7 @@ impl Journal {
                 // Its owner may have removed it between the two.
                 Ok(()) if is_at(&file, &path) => break file,
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    return Err(JobError::InUse(folder.to_owned()));
-                }
+                Err(TryLockError::WouldBlock) => return Err(JobError::InUse(folder.to_owned())),
                 Err(TryLockError::Error(source)) => return Err(io(source)),
             }
         };
@@ -205,8 +183,10 @@ impl Journal {
 
     /// Empties the file and writes its first line.
     fn begin(&mut self, header: &Header) -> Result<(), JobError> {
-        let is_empty = self.file.metadata().map(|found| found.len() == 0);
-        let emptied = is_empty.and_then(|is_empty| if is_empty { Ok(()) } else { self.file.set_len(0) });
+        let emptied = self
+            .file
+            .metadata()
+            .and_then(|found| if found.len() > 0 { self.file.set_len(0) } else { Ok(()) });
         emptied.map_err(|source| self.error(source))?;
         self.append(header).map(drop)
     }
@@ -229,9 +209,9 @@ impl Journal {
         let (mut lines, mut counts, mut end) = (BTreeMap::new(), JobCounts::default(), length as u64);
         let mut found = None;
         while let Some(length) = read(&mut reader, &mut line)? {
-            if let Ok(RunLine::<Glance> { cell, replication, outcome }) = serde_json::from_slice(&line) {
+            if let Ok(RunLine { cell, replication, outcome }) = serde_json::from_slice(&line) {
                 if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
-                    counts += JobCounts { runs: 1, events: outcome.events, connections: outcome.opened };
+                    counts += outcome;
                 }
             } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(&line) {
                 found = Some(warmup);
@@ -244,12 +224,14 @@ impl Journal {
         Ok(Some(header))
     }
 
-    /// Whether `run` is in it.
+    pub(super) fn runs(&self) -> u64 {
+        self.lines.len() as u64
+    }
+
     pub(super) fn has(&self, run: RunId) -> bool {
         self.lines.contains_key(&run)
     }
 
-    /// Keeps the warm-up that pilot runs found.
     pub(super) fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JobError> {
         self.append(&WarmupLine { warmup })?;
         self.warmup = Some(warmup);
@@ -266,11 +248,10 @@ impl Journal {
         found.map(|line| Some(line.outcome)).map_err(|source| self.error(source))
     }
 
-    /// Adds a finished run.
     pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
         let line = self.append(&RunLine { cell: run.cell, replication: run.replication, outcome })?;
         self.lines.insert(run, line);
-        let own = JobCounts { runs: 1, events: outcome.events, connections: outcome.opened };
+        let own = JobCounts { events: outcome.events, connections: outcome.opened };
         self.counts += own;
         self.fresh += own;
         self.tick()
@@ -313,17 +294,6 @@ impl Journal {
     fn error(&self, source: io::Error) -> JobError {
         JobError::file(ACTION, &self.path)(source)
     }
-}
-
-/// How a journal is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    /// To write, made if there is none.
-    Create,
-    /// To read and write what is there.
-    Write,
-    /// To read what is there.
-    Read,
 }
 
 /// Whether `file` is the one at `path`.

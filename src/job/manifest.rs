@@ -68,17 +68,14 @@ pub struct Manifest {
 
 /// A job that has ended.
 pub(super) struct EndedJob<'a> {
-    /// The shard that it was, if it was one.
     pub(super) shard: Option<Shard>,
-    /// Its runs.
     pub(super) agenda: &'a Agenda,
-    /// The warm-up that its pilot runs found, if it had any.
     pub(super) warmup: Option<FoundWarmup>,
     /// Threads that simulated.
     pub(super) jobs: usize,
-    /// How long it took.
     pub(super) wall_time: Duration,
-    /// What its folder holds.
+    pub(super) finished_runs: u64,
+    /// What all of them did.
     pub(super) total: JobCounts,
     /// What it simulated itself: not what an earlier, interrupted job had finished.
     pub(super) fresh: JobCounts,
@@ -102,8 +99,8 @@ impl Manifest {
             precision: PrecisionEntry::of(experiment, job.agenda),
             warmup: job.warmup.map(|found| WarmupEntry::of(experiment, &found)),
             short_warmup: short.collect(),
-            finished_runs: job.total.runs,
-            complete: job.total.runs == job.agenda.runs().len() as u64,
+            finished_runs: job.finished_runs,
+            complete: job.finished_runs == job.agenda.runs().len() as u64,
             events: job.total.events,
             connections: job.total.connections,
             jobs: job.jobs,

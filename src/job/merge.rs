@@ -26,17 +26,22 @@ use crate::experiment::{Experiment, Overrides};
 /// If they are not all shards of one experiment, some run is missing, `out` holds something, or a file can't be read or
 /// written.
 pub fn merge(folders: &[PathBuf], out: &Path, watcher: &mut dyn Watcher) -> Result<CompleteJob, JobError> {
-    let mut shards = Shards::open(folders)?;
-    let experiment = Experiment::read(&shards.experiment_file(), &Overrides::default())?;
-    let experiment = Arc::new(shards.settled(experiment)?);
-    let agendas = shards.check(&experiment)?;
+    let mut parts = open(folders)?;
+    let file = parts[0].folder.join("experiment.toml");
+    let experiment = Experiment::read(&file, &Overrides::default())?;
+    let experiment = Arc::new(settled(&parts, experiment)?);
+    if parts[0].header != Header::new(&experiment, parts[0].header.part) {
+        let problem = format!("{} or a data file has changed since its shard was run", file.display());
+        return Err(JobError::Unfit(vec![problem]));
+    }
+    let agendas = agendas(&mut parts, &experiment)?;
     let journal = claim(&experiment, out)?;
     let mut filling = Filling::begin(&experiment, out)?;
     for (run, part) in owners(&agendas) {
-        let outcome = shards.parts[part].journal.outcome(run)?;
+        let outcome = parts[part].journal.outcome(run)?;
         filling.add_outcome(run, &outcome.expect("every run was checked to be there"))?;
     }
-    filling.finish(journal, &shards.ended(&Agenda::joined(&agendas)), watcher)
+    filling.finish(journal, &ended(&parts, &Agenda::joined(&agendas)), watcher)
 }
 
 /// A folder with a shard.
@@ -48,115 +53,88 @@ struct Opened {
     journal: Journal,
 }
 
-/// Shards of one experiment, seed, version and division; each of them once, and none is missing.
-#[derive(Debug)]
-struct Shards {
-    /// In order of their numbers.
-    parts: Vec<Opened>,
+/// Opens the shards in `folders`, in order of their numbers: those of one experiment, seed, version and division; each of
+/// them once, and none is missing.
+fn open(folders: &[PathBuf]) -> Result<Vec<Opened>, JobError> {
+    let mut problems = Vec::new();
+    let mut parts: Vec<Opened> = Vec::new();
+    for folder in folders {
+        let place = folder.display();
+        let opened = Journal::read_only(folder)?;
+        match opened.map(|(journal, header)| (header.part, header, journal)) {
+            Some((Part::Shard(shard), header, journal)) => {
+                parts.push(Opened { folder: folder.clone(), header, shard, journal });
+            }
+            Some(_) => problems.push(format!("{place} holds a whole job, no shard")),
+            None => problems.push(format!("{place} holds no shard")),
+        }
+    }
+    if folders.is_empty() {
+        problems.push("no shard is named".to_owned());
+    }
+    if let Some((first, others)) = parts.split_first() {
+        problems.extend(foreign(first));
+        problems.extend(others.iter().filter_map(|other| differs(first, other)));
+        // What is missing can be told of shards that belong together.
+        if problems.is_empty() {
+            parts.sort_by_key(|part| part.shard);
+            problems.extend(gaps(&parts));
+        }
+    }
+    if problems.is_empty() { Ok(parts) } else { Err(JobError::Unfit(problems)) }
 }
 
-impl Shards {
-    /// Opens the shards in `folders`, which must belong together, each of them once.
-    fn open(folders: &[PathBuf]) -> Result<Self, JobError> {
-        let mut problems = Vec::new();
-        let mut parts: Vec<Opened> = Vec::new();
-        for folder in folders {
-            let place = folder.display();
-            match Journal::read_only(folder)? {
-                Some((journal, header)) => match header.part {
-                    Part::Shard(shard) => {
-                        parts.push(Opened { folder: folder.clone(), header, shard, journal });
-                    }
-                    Part::Whole | Part::Merged | Part::Search(_) => {
-                        problems.push(format!("{place} holds a whole job, no shard"));
-                    }
-                },
-                None => problems.push(format!("{place} holds no shard")),
-            }
-        }
-        if folders.is_empty() {
-            problems.push("no shard is named".to_owned());
-        }
-        if let Some((first, others)) = parts.split_first() {
-            problems.extend(foreign(first));
-            problems.extend(others.iter().filter_map(|other| differs(first, other)));
-            // What is missing can be told of shards that belong together.
-            if problems.is_empty() {
-                parts.sort_by_key(|part| part.shard);
-                problems.extend(gaps(&parts));
-            }
-        }
-        if problems.is_empty() { Ok(Self { parts }) } else { Err(JobError::Unfit(problems)) }
+/// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that. Shards that found
+/// different ones were not run by the same version.
+fn settled(parts: &[Opened], experiment: Experiment) -> Result<Experiment, JobError> {
+    if !experiment.finds_warmup() {
+        return Ok(experiment);
     }
+    let mut found = parts.iter().filter_map(|part| Some((part.folder.display(), part.journal.warmup?)));
+    let Some((first, warmup)) = found.next() else {
+        let problem = "no shard has found the warm-up yet; run them again with --resume";
+        return Err(JobError::Unfit(vec![problem.to_owned()]));
+    };
+    let Some((other, differing)) = found.find(|(_, other)| *other != warmup) else {
+        return Ok(experiment.with_warmup(warmup.length));
+    };
+    let (length, differing) = (warmup.length, differing.length);
+    let problem =
+        format!("the pilots of {other} found a warm-up of {differing}, but those of {first} one of {length}");
+    Err(JobError::Unfit(vec![problem]))
+}
 
-    /// The path of the experiment that they are of.
-    fn experiment_file(&self) -> PathBuf {
-        self.parts[0].folder.join("experiment.toml")
+/// The runs of each shard of `experiment`, all of which must be finished.
+fn agendas(parts: &mut [Opened], experiment: &Experiment) -> Result<Vec<Agenda>, JobError> {
+    let (mut problems, mut agendas) = (Vec::new(), Vec::new());
+    for Opened { folder, shard, journal, .. } in parts {
+        let mut agenda = Agenda::new(experiment, Some(*shard));
+        agenda.catch_up(experiment, |run| journal.outcome(run))?;
+        let runs = agenda.runs();
+        let finished = runs.iter().filter(|run| journal.has(**run)).count();
+        if finished < runs.len() {
+            problems.push(format!(
+                "shard {shard} in {} has finished {finished} of {} runs; run it again with --resume",
+                folder.display(),
+                runs.len()
+            ));
+        }
+        agendas.push(agenda);
     }
+    if problems.is_empty() { Ok(agendas) } else { Err(JobError::Unfit(problems)) }
+}
 
-    /// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that. Shards that found
-    /// different ones were not run by the same version.
-    fn settled(&self, experiment: Experiment) -> Result<Experiment, JobError> {
-        if !experiment.finds_warmup() {
-            return Ok(experiment);
-        }
-        let mut found = self.parts.iter().filter_map(|part| Some((part, part.journal.warmup?)));
-        let Some((first, warmup)) = found.next() else {
-            let problem = "no shard has found the warm-up yet; run them again with --resume";
-            return Err(JobError::Unfit(vec![problem.to_owned()]));
-        };
-        if let Some((other, differing)) = found.find(|(_, other)| *other != warmup) {
-            let problem = format!(
-                "the pilots of {} found a warm-up of {}, but those of {} one of {}",
-                other.folder.display(),
-                differing.length,
-                first.folder.display(),
-                warmup.length
-            );
-            return Err(JobError::Unfit(vec![problem]));
-        }
-        Ok(experiment.with_warmup(warmup.length))
-    }
-
-    /// Checks that they are of `experiment`, and that every run of theirs is finished; gives the runs of each.
-    fn check(&mut self, experiment: &Experiment) -> Result<Vec<Agenda>, JobError> {
-        let first = &self.parts[0];
-        if first.header != Header::new(experiment, first.header.part) {
-            let file = self.experiment_file();
-            let problem = format!("{} or a data file has changed since its shard was run", file.display());
-            return Err(JobError::Unfit(vec![problem]));
-        }
-        let (mut problems, mut agendas) = (Vec::new(), Vec::new());
-        for part in &mut self.parts {
-            let mut agenda = Agenda::new(experiment, Some(part.shard));
-            agenda.catch_up(experiment, |run| part.journal.outcome(run))?;
-            let runs = agenda.runs();
-            let finished = runs.iter().filter(|run| part.journal.has(**run)).count();
-            if finished < runs.len() {
-                problems.push(format!(
-                    "shard {} in {} has finished {finished} of {} runs; run it again with --resume",
-                    part.shard,
-                    part.folder.display(),
-                    runs.len()
-                ));
-            }
-            agendas.push(agenda);
-        }
-        if problems.is_empty() { Ok(agendas) } else { Err(JobError::Unfit(problems)) }
-    }
-
-    /// The job of all of them, with the runs of `agenda`: as long as the longest shard took, on the threads of all.
-    fn ended<'a>(&self, agenda: &'a Agenda) -> EndedJob<'a> {
-        let mut total = JobCounts::default();
-        self.parts.iter().for_each(|part| total += part.journal.counts);
-        let manifests: Vec<Manifest> =
-            self.parts.iter().filter_map(|part| Manifest::read(&part.folder)).collect();
-        let seconds = manifests.iter().map(|manifest| manifest.wall_time_s).fold(0.0, f64::max);
-        let wall_time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
-        let warmup = self.parts.iter().find_map(|part| part.journal.warmup);
-        EndedJob { shard: None, agenda, warmup, jobs, wall_time, total, fresh: total }
-    }
+/// The job of all of them, with the runs of `agenda`: as long as the longest shard took, on the threads of all.
+fn ended<'a>(parts: &[Opened], agenda: &'a Agenda) -> EndedJob<'a> {
+    let mut total = JobCounts::default();
+    parts.iter().for_each(|part| total += part.journal.counts);
+    let manifests: Vec<Manifest> = parts.iter().filter_map(|part| Manifest::read(&part.folder)).collect();
+    let seconds = manifests.iter().map(|manifest| manifest.wall_time_s).fold(0.0, f64::max);
+    let wall_time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
+    let warmup = parts.iter().find_map(|part| part.journal.warmup);
+    let finished_runs = parts.iter().map(|part| part.journal.runs()).sum();
+    EndedJob { shard: None, agenda, warmup, jobs, wall_time, finished_runs, total, fresh: total }
 }
 
 /// Every run in order, and which of `agendas` has it.
@@ -184,9 +162,9 @@ fn differs(first: &Opened, other: &Opened) -> Option<String> {
     if a.experiment != b.experiment {
         return Some(format!("{folder} is of another experiment, or of other data, than {first_folder}"));
     }
-    let (count, other_count) = (first.shard.count(), other.shard.count());
-    (count != other_count)
-        .then(|| format!("{folder} is one of {other_count} shards, but {first_folder} one of {count}"))
+    let [count, others] = [first, other].map(|part| part.shard.count());
+    (count != others)
+        .then(|| format!("{folder} is one of {others} shards, but {first_folder} one of {count}"))
 }
 
 /// Which shards are there twice, and which are missing, of `parts` in order.
@@ -215,12 +193,9 @@ fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, JobError> {
     let failed = JobError::file("create", out);
     fs::create_dir_all(out).map_err(&failed)?;
     let is_empty = fs::read_dir(out).map_err(failed)?.next().is_none();
-    if !is_empty {
-        let header = Header::new(experiment, Part::Merged);
-        match Journal::read_only(out)? {
-            Some((_, found)) if found == header => {}
-            _ => return Err(JobError::Taken(out.to_owned())),
-        }
+    let header = Header::new(experiment, Part::Merged);
+    if !is_empty && Journal::read_only(out)?.is_none_or(|(_, found)| found != header) {
+        return Err(JobError::Taken(out.to_owned()));
     }
     Journal::create(out, experiment, Part::Merged)
 }

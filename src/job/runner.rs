@@ -40,27 +40,15 @@ pub struct RunFailure {
     pub cell_name: String,
     /// The experiment's seed.
     pub seed: u64,
-    /// Why.
-    pub cause: RunCause,
+    /// Why: its world can't go on, or a fault of the simulator.
+    pub cause: String,
 }
 
-/// Why a run has no outcome.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunCause {
-    /// The world that it simulates can't go on.
-    #[error(transparent)]
-    World(#[from] RunError),
-    /// A fault of the simulator, with what it said.
-    #[error("{0}\nthis is a fault of zonesim; please report it with the experiment file")]
-    Panic(String),
-}
-
-impl RunCause {
-    fn of_panic(panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Self::Panic(text.unwrap_or("no message").to_owned())
-    }
+/// A fault of the simulator, with what it said.
+fn of_panic(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    format!("{text}\nthis is a fault of zonesim; please report it with the experiment file")
 }
 
 /// What the thread that asked for runs is told.
@@ -165,7 +153,7 @@ pub fn run_growing<E: From<RunFailure>>(
 /// How often who asked for runs is told that it waits, and may end it.
 const POLL: Duration = Duration::from_millis(50);
 
-type Ended = (RunId, Result<Outcome, RunCause>);
+type Ended = (RunId, Result<Outcome, String>);
 
 /// The runs that have not begun, and what each thread is doing.
 struct Crew {
@@ -235,9 +223,10 @@ impl Crew {
             *thread.run.lock().expect(NO_PANIC) = run;
             let Some(run) = run else { return };
             let outcome = catch_unwind(AssertUnwindSafe(|| watched(&self.experiment, run, &thread.clock)));
-            let outcome = outcome
-                .map_err(|panic| RunCause::of_panic(panic.as_ref()))
-                .and_then(|outcome| outcome.map_err(RunCause::World));
+            let outcome = match outcome {
+                Ok(outcome) => outcome.map_err(|error| error.to_string()),
+                Err(panic) => Err(of_panic(panic.as_ref())),
+            };
             if sender.send((run, outcome)).is_err() {
                 return;
             }
@@ -253,7 +242,7 @@ impl Crew {
     }
 }
 
-fn failure(experiment: &Experiment, run: RunId, cause: RunCause) -> RunFailure {
+fn failure(experiment: &Experiment, run: RunId, cause: String) -> RunFailure {
     let cell_name = experiment.describe(&experiment.cells()[run.cell]);
     RunFailure { run, cell_name, seed: experiment.seed(), cause }
 }
@@ -326,7 +315,7 @@ mod tests {
     #[test]
     fn a_panic_says_which_run_it_was_of() {
         let experiment = experiment();
-        let cause = RunCause::of_panic(&"index out of bounds");
+        let cause = of_panic(&"index out of bounds");
         assert_eq!(
             failure(&experiment, id(1), cause).to_string(),
             "the run of cell 0 (arm `base`), replication 1, seed 42 failed: index out of bounds\n\
@@ -341,8 +330,6 @@ mod tests {
         let source = Source { name: "test.toml".to_owned(), text: text + "server.workers = \"unlimited\"\n" };
         let crowded = Arc::new(Experiment::parse(source, &Overrides::default()).unwrap());
         let failure = run_every(&crowded, 1).unwrap_err();
-        let out_of_ports = RunError::OutOfPorts { group: "web".to_owned(), addresses: 1, ports: 28_232 };
-        assert_eq!(failure.cause, RunCause::World(out_of_ports));
         assert_eq!(
             failure.to_string(),
             "the run of cell 0 (arm `base`), replication 0, seed 42 failed: an address of the client group \"web\" has a \

@@ -41,10 +41,12 @@ pub struct SearchRequest {
 pub struct Search {
     /// With the first values of the grid that are asked for.
     experiment: Arc<Experiment>,
-    request: SearchRequest,
+    /// What is asked for, with every arm that is searched.
+    pub request: SearchRequest,
     /// The values that the key may get, in order.
-    grid: Vec<AxisValue>,
-    question: Question,
+    pub grid: Vec<AxisValue>,
+    /// What every line is asked.
+    pub question: Question,
 }
 
 /// What a search has found.
@@ -80,12 +82,9 @@ impl Search {
         let is_meant = |arm: &&str| request.arms.is_empty() || request.arms.iter().any(|own| own == arm);
         request.arms = known.into_iter().filter(is_meant).map(str::to_owned).collect();
         let question = Question::new(request.goal.clone(), grid.len())?;
-        let unfit = [
-            (experiment.replications() < 2, FEW),
-            (experiment.precision().is_some(), PRECISION),
-            (experiment.finds_warmup(), WARMUP),
-        ];
-        if let Some((_, why)) = unfit.into_iter().find(|(is_so, _)| *is_so) {
+        let few = (experiment.replications() < 2).then_some(FEW);
+        let unfit = few.or(experiment.precision().map(|_| PRECISION));
+        if let Some(why) = unfit.or(experiment.finds_warmup().then_some(WARMUP)) {
             return Err(QuestionError(why.to_owned()).into());
         }
         let search = Self { experiment: Arc::new(experiment.clone()), request, grid, question };
@@ -96,21 +95,6 @@ impl Search {
         search.step(&search.all(&probe))?;
         let experiment = Arc::new(search.step(&search.all(&first))?);
         Ok(Self { experiment, ..search })
-    }
-
-    /// What is asked for, with every arm that is searched.
-    pub fn request(&self) -> &SearchRequest {
-        &self.request
-    }
-
-    /// What every line is asked.
-    pub fn question(&self) -> &Question {
-        &self.question
-    }
-
-    /// The values that may be tried, in order.
-    pub fn grid(&self) -> &[AxisValue] {
-        &self.grid
     }
 
     /// How often each value is run.
@@ -207,7 +191,6 @@ impl Search {
     }
 }
 
-/// A search under way.
 struct Hunt<'a> {
     search: &'a Search,
     work: Work<'a>,
@@ -276,7 +259,6 @@ impl Hunt<'_> {
         Ok(())
     }
 
-    /// What `cell` of `experiment` gave.
     fn value(&mut self, experiment: &Experiment, cell: &Cell) -> Result<TriedValue, JobError> {
         let mut value = TriedValue::default();
         for replication in 0..experiment.replications() {

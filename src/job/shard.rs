@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::cost::{costs, longest_first};
-use super::runner::{RunId, all_runs};
+use super::runner::RunId;
 use crate::experiment::Experiment;
 
 /// The most shards of one experiment: as many as it may have runs.
@@ -55,9 +55,9 @@ impl Shard {
         format!("{experiment}.shard-{}-of-{}", self.number, self.count)
     }
 
-    /// Its runs, in order. There may be none.
-    pub fn runs(self, experiment: &Experiment) -> Vec<RunId> {
-        share(experiment, all_runs(experiment), self.count).swap_remove(self.number as usize - 1)
+    /// Those of `runs` that are its own, in order. There may be none.
+    pub(super) fn of(self, experiment: &Experiment, runs: Vec<RunId>) -> Vec<RunId> {
+        share(experiment, runs, self.count).swap_remove(self.number as usize - 1)
     }
 }
 
@@ -106,21 +106,11 @@ fn share(experiment: &Experiment, runs: Vec<RunId>, count: u32) -> Vec<Vec<RunId
     shards
 }
 
-/// The cells of a shard in order, of an experiment whose cells are not divided; of the whole experiment without one.
-///
-/// A cell that is run for a precision stays whole: how many runs it has is known to who has all of them. The cell with
-/// the longest runs always goes to the shard that has the least to do, as far as one run of each tells.
-pub fn cells_of(experiment: &Experiment, shard: Option<Shard>) -> Vec<usize> {
-    let cells = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
-    let Some(shard) = shard else { return cells.map(|run| run.cell).collect() };
-    let own = share(experiment, cells.collect(), shard.count());
-    own[shard.number() as usize - 1].iter().map(|run| run.cell).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::{Overrides, Source};
+    use crate::job::runner::all_runs;
 
     fn experiment(sweep: &str) -> Experiment {
         let text = format!(
@@ -154,7 +144,7 @@ mod tests {
             let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
             assert!(most - least <= 3200.0, "they differ by more than the longest run: {loads:?}");
             let second = Shard::new(count, count).unwrap();
-            assert_eq!(second.runs(&experiment), shards[count as usize - 1]);
+            assert_eq!(second.of(&experiment, all_runs(&experiment)), shards[count as usize - 1]);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::experiment::{Cell, Experiment};
 use crate::results::steadiness::{Batches, Series, averaged, difference};
 use crate::stats::{MSER_BATCH, mser};
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::Unfit;
 
 /// How many pilot runs of each cell there are.
 pub const PILOTS: u32 = 5;
@@ -23,6 +24,7 @@ const FIRST_PILOT: u32 = 4_000_000_000;
 /// What is cut must differ from the rest in all pilots alike, with this p-value: otherwise it is noise, of which the longest
 /// over many cells would be long.
 const NOISE_ERROR: f64 = 0.01;
+
 /// The warm-up that pilots found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundWarmup {
@@ -32,37 +34,6 @@ pub struct FoundWarmup {
     pub cell: usize,
     /// Which of its series.
     pub series: Series,
-}
-
-/// Why pilots find no warm-up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoWarmup {
-    /// A run is too short to forget its beginning.
-    #[error(
-        "the run is too short to find a warm-up: {series} of {cell} still change in the second half of {duration}; lengthen \
-         simulation.duration, or give simulation.warmup as a duration"
-    )]
-    TooShort {
-        /// The cell in words.
-        cell: String,
-        /// What still changes.
-        series: Series,
-        /// The length of the run.
-        duration: SimDuration,
-    },
-    /// Something that is to be measured comes before the warm-up ends.
-    #[error(
-        "the warm-up takes {length}, but a fault or an operation of {cell} comes at {at}, within it; write later times, or \
-         give simulation.warmup as a duration"
-    )]
-    Late {
-        /// The warm-up that was found.
-        length: SimDuration,
-        /// The cell in words.
-        cell: String,
-        /// When it comes.
-        at: SimDuration,
-    },
 }
 
 /// The pilot runs of `experiment`.
@@ -77,21 +48,21 @@ pub fn pilot_runs(experiment: &Experiment) -> Vec<RunId> {
 ///
 /// # Errors
 /// If a cell still changes when half of its pilots have passed, or the warm-up would swallow what is to be measured.
-pub fn find(experiment: &Experiment, pilots: &BTreeMap<RunId, Batches>) -> Result<FoundWarmup, NoWarmup> {
-    let mut longest: Option<FoundWarmup> = None;
-    for cell in experiment.cells() {
-        let found = of_cell(experiment, cell, pilots)?;
-        // The first of equal ones.
-        if longest.is_none_or(|longest| longest.length < found.length) {
-            longest = Some(found);
-        }
-    }
+pub fn find(experiment: &Experiment, pilots: &BTreeMap<RunId, Batches>) -> Result<FoundWarmup, Unfit> {
+    let found = experiment.cells().iter().map(|cell| of_cell(experiment, cell, pilots));
+    let found: Vec<FoundWarmup> = found.collect::<Result<_, _>>()?;
+    // The first of equal ones, which the last of the reversed order is.
+    let longest = found.into_iter().rev().max_by_key(|found| found.length);
     let longest = longest.expect("an experiment has a cell");
     for cell in experiment.cells() {
         let at = experiment.scenario(cell).first_event().map(|at| at - SimTime::ZERO);
         if let Some(at) = at.filter(|at| *at < longest.length) {
-            let cell = experiment.describe(cell);
-            return Err(NoWarmup::Late { length: longest.length, cell, at });
+            return Err(Unfit(format!(
+                "the warm-up takes {}, but a fault or an operation of {} comes at {at}, within it; write later times, or \
+                 give simulation.warmup as a duration",
+                longest.length,
+                experiment.describe(cell)
+            )));
         }
     }
     Ok(longest)
@@ -101,7 +72,7 @@ fn of_cell(
     experiment: &Experiment,
     cell: &Cell,
     pilots: &BTreeMap<RunId, Batches>,
-) -> Result<FoundWarmup, NoWarmup> {
+) -> Result<FoundWarmup, Unfit> {
     let timing = experiment.scenario(cell).timing;
     let [first, last] = [0, u32::MAX].map(|replication| RunId { cell: cell.index, replication });
     let runs: Vec<Batches> = pilots.range(first..=last).map(|(_, batches)| batches.clone()).collect();
@@ -116,8 +87,12 @@ fn of_cell(
             continue;
         }
         if cut.is_at_limit {
-            let (cell, duration) = (experiment.describe(cell), timing.duration);
-            return Err(NoWarmup::TooShort { cell, series, duration });
+            return Err(Unfit(format!(
+                "the run is too short to find a warm-up: {series} of {} still change in the second half of {}; lengthen \
+                 simulation.duration, or give simulation.warmup as a duration",
+                experiment.describe(cell),
+                timing.duration
+            )));
         }
         let length = batch * cut.deleted as u64;
         if length > longest.length {

@@ -51,7 +51,6 @@ impl<'a> Filling<'a> {
         Ok(self.tables.add(&experiment.cells()[id.cell], id.replication, run)?)
     }
 
-    /// Writes the rows of a run with its outcome.
     pub(super) fn add_outcome(&mut self, id: RunId, outcome: &Outcome) -> Result<(), JobError> {
         measured(self.experiment, id, outcome, |run| self.add(id, run))
     }
@@ -127,7 +126,6 @@ impl<'w> Work<'w> {
         Ok(progress.agenda)
     }
 
-    /// Completes the folder that is `filling`, of the runs of `agenda`.
     pub(super) fn finish(
         self,
         filling: Filling<'_>,
@@ -135,8 +133,8 @@ impl<'w> Work<'w> {
         shard: Option<Shard>,
     ) -> Result<CompleteJob, JobError> {
         let Journal { counts: total, fresh, warmup, .. } = self.journal;
-        let (jobs, wall_time) = (self.threads, self.wall_time);
-        let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, total, fresh };
+        let (jobs, wall_time, finished_runs) = (self.threads, self.wall_time, self.journal.runs());
+        let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, finished_runs, total, fresh };
         filling.finish(self.journal, &ended, self.watcher)
     }
 }

@@ -21,7 +21,7 @@ macro_rules! read_field {
 
 macro_rules! written_field {
     (text, $value:expr) => {
-        $crate::metrics::tables::Field::Text($value)
+        $crate::metrics::tables::Field::Text($value.into())
     };
     (count, $value:expr) => {
         $crate::metrics::tables::Field::Count($value)
@@ -31,13 +31,13 @@ macro_rules! written_field {
     };
 }
 
-/// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit,
-/// meaning, and its value in the row that is written. Numbers and counts are read as numbers that may be missing.
+/// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit (`1` for
+/// shares and counts of nothing else, none for texts), meaning, and its value in the row that is written. Numbers and counts are read as numbers that may be missing.
 macro_rules! results_file {
     (
         $row:ident in $file:literal $(by $run:ident)?: $about:literal;
         of ($($source:ident: $type:ty),+)
-        $($kind:ident $name:ident [$unit:literal] $meaning:literal = $value:expr;)+
+        $($kind:ident $name:ident $([$unit:literal])? $meaning:literal = $value:expr;)+
     ) => {
         #[doc = $about]
         #[derive(Clone, Debug, PartialEq)]
@@ -46,17 +46,16 @@ macro_rules! results_file {
             pub cell: usize,
             $(/// Which replication it is.
             pub $run: usize,)?
-            $(#[doc = $meaning] pub $name: read_type!($kind),)+
+            $(#[doc = concat!($meaning $(, " [", $unit, "]")?)] pub $name: read_type!($kind),)+
         }
 
         impl $crate::metrics::tables::FileRow for $row {
-            const FILE: $crate::metrics::tables::ResultsFile = $crate::metrics::tables::ResultsFile {
-                name: $file,
-                row: $about,
-                columns: &[$($crate::metrics::tables::Column { name: stringify!($name), unit: $unit, meaning: $meaning }),+],
-            };
+            const FILE: $crate::metrics::tables::ResultsFile =
+                $crate::metrics::tables::ResultsFile { name: $file, columns: &[$(stringify!($name)),+] };
 
-            fn read<F: $crate::metrics::tables::ReadFields>(fields: &F) -> Result<Self, F::Error> {
+            fn read(
+                fields: &$crate::metrics::tables::CsvRow<'_>,
+            ) -> Result<Self, $crate::unfit::Unfit> {
                 Ok(Self {
                     cell: fields.index("cell")?,
                     $($run: fields.index(stringify!($run))?,)?
@@ -83,41 +82,31 @@ mod traffic;
 pub use backends::BackendRow;
 pub use decisions::DecisionRow;
 pub use latency::LatencyRow;
-pub use summary::{MetricSummary, Observations, SummaryRow};
+pub use summary::{MetricSummary, SummaryRow, summarize};
 pub use timeline::{MeanTimeline, TimelineRow};
 pub use traffic::TrafficRow;
 
-use super::{METRICS, MeasuredRun};
+use std::borrow::Cow;
+use std::ops::Index;
+use std::path::Path;
 
-/// One column of a results file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit; `1` for shares and counts of nothing else, empty for texts.
-    pub unit: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-}
+use super::{MeasuredRun, Metric};
+use crate::unfit::Unfit;
 
 /// One results file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultsFile {
     /// Its name.
     pub name: &'static str,
-    /// What one of its rows is.
-    pub row: &'static str,
     /// Its columns after those that tell cells and runs apart.
-    pub columns: &'static [Column],
+    pub columns: &'static [&'static str],
 }
 
 /// One field of a row that is written. What is missing is empty, never zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// A text that stands somewhere.
-    Text(&'a str),
-    /// A text that was made.
-    Owned(String),
+    /// A text.
+    Text(Cow<'a, str>),
     /// A count.
     Count(u64),
     /// A number, if there is one.
@@ -125,24 +114,62 @@ pub enum Field<'a> {
 }
 
 /// One record that is read, whose fields are asked for by name.
-pub trait ReadFields {
-    /// What can be wrong with a field.
-    type Error;
+pub struct CsvRow<'a> {
+    /// Its file, for errors.
+    pub path: &'a Path,
+    /// Its line in the file.
+    pub line: u64,
+    /// The names of the columns.
+    pub header: &'a [String],
+    /// Its fields, as many as there are columns.
+    pub fields: &'a dyn Index<usize, Output = str>,
+}
+
+impl CsvRow<'_> {
     /// The field in column `name` as it stands.
     ///
     /// # Errors
     /// If there is no such column.
-    fn text(&self, name: &str) -> Result<&str, Self::Error>;
+    pub fn text(&self, name: &str) -> Result<&str, Unfit> {
+        Ok(&self.fields[column(self.path, self.header, name)?])
+    }
+
     /// The whole number in column `name`.
     ///
     /// # Errors
     /// If there is no such column, or something else in it.
-    fn index(&self, name: &str) -> Result<usize, Self::Error>;
+    pub fn index(&self, name: &str) -> Result<usize, Unfit> {
+        let text = self.text(name)?;
+        text.parse().map_err(|_| self.unfit(name, "a whole number"))
+    }
+
     /// The number in column `name`, or nothing where the field is empty.
     ///
     /// # Errors
     /// If there is no such column, or something else in it.
-    fn number(&self, name: &str) -> Result<Option<f64>, Self::Error>;
+    pub fn number(&self, name: &str) -> Result<Option<f64>, Unfit> {
+        match self.text(name)? {
+            "" => Ok(None),
+            text => match text.parse() {
+                Ok(number) if f64::is_finite(number) => Ok(Some(number)),
+                _ => Err(self.unfit(name, "a finite number or nothing")),
+            },
+        }
+    }
+
+    fn unfit(&self, name: &str, expected: &str) -> Unfit {
+        let (path, line, found) = (self.path.display(), self.line, self.text(name).unwrap_or_default());
+        Unfit(format!("{path}, line {line}, column `{name}`: expected {expected}, found {found:?}"))
+    }
+}
+
+/// The position of the column `name` in the `header` of the file `path`.
+///
+/// # Errors
+/// If it is not there.
+pub fn column(path: &Path, header: &[String], name: &str) -> Result<usize, Unfit> {
+    let missing = || Unfit(format!("{}, line 1: no column `{name}`", path.display()));
+    header.iter().position(|column| column == name).ok_or_else(missing)
 }
 
 /// A row of a results file as it is read. Axis columns are not repeated here: `cell` leads to them.
@@ -153,21 +180,21 @@ pub trait FileRow: Sized {
     ///
     /// # Errors
     /// If a column is missing, or a field holds something else than it should.
-    fn read<F: ReadFields>(fields: &F) -> Result<Self, F::Error>;
-}
-
-/// A row of a file that has rows for every run.
-pub trait RunRow: FileRow {
-    /// Every row of `run`, after the columns that tell it apart.
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
+    fn read(row: &CsvRow<'_>) -> Result<Self, Unfit>;
 }
 
 /// The columns that tell cells and runs apart. Axes stand behind the arm.
-const HEAD: [Column; 4] = [
-    Column { name: "cell", unit: "1", meaning: "the number of the cell" },
-    Column { name: "arm", unit: "", meaning: "the arm" },
-    Column { name: "replication", unit: "1", meaning: "which replication it is" },
-    Column { name: "seed", unit: "1", meaning: "the seed of the experiment" },
+const HEAD: [&str; 4] = ["cell", "arm", "replication", "seed"];
+
+/// Every row of a run, after the columns that tell it apart.
+type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
+
+/// The files that have rows for every run, with what writes them.
+pub const RUN_FILES: [(ResultsFile, RowsOf); 4] = [
+    (TrafficRow::FILE, TrafficRow::of),
+    (LatencyRow::FILE, LatencyRow::of),
+    (BackendRow::FILE, BackendRow::of),
+    (DecisionRow::FILE, DecisionRow::of),
 ];
 
 /// Every file but `runs.csv`.
@@ -182,8 +209,8 @@ pub const FILES: [ResultsFile; 6] = [
 
 /// Whether some file has a column called `name`, so that no axis can be called so.
 pub fn is_column(name: &str) -> bool {
-    let columns = HEAD.iter().chain(FILES.iter().flat_map(|file| file.columns));
-    columns.map(|column| column.name).chain(METRICS.iter().map(|metric| metric.name)).any(|own| own == name)
+    FILES.iter().map(|file| file.columns).chain([&HEAD[..]]).any(|columns| columns.contains(&name))
+        || Metric::find(name).is_some()
 }
 
 /// Milliseconds.
@@ -196,12 +223,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_has_a_meaning_and_a_name_of_its_own_in_its_file() {
+    fn every_column_has_a_name_of_its_own_in_its_file() {
         for file in FILES {
             for column in file.columns {
-                assert!(!column.meaning.is_empty() && is_column(column.name), "{}", column.name);
-                let same = file.columns.iter().chain(&HEAD).filter(|other| other.name == column.name);
-                assert_eq!(same.count(), 1, "{} of {}", column.name, file.name);
+                assert!(is_column(column), "{column}");
+                let same = file.columns.iter().chain(&HEAD).filter(|other| *other == column);
+                assert_eq!(same.count(), 1, "{column} of {}", file.name);
             }
         }
         assert!(is_column("seed") && is_column("mean_wait_ms") && is_column("failure_ratio"));

@@ -17,12 +17,14 @@ use crate::experiment::{
     Axis, Cell, ChartRequest, Experiment, FaultWords, Overrides, PerCell, Threshold, chart_lines,
 };
 use crate::lb::backend::Role;
+use crate::lb::change::Change;
 use crate::metrics::METRICS;
 use crate::random::hash_bytes;
 use crate::sim::scenario::{
     BackendFault, BackendSpec, Fault, FaultEffect, FaultSchedule, LinkFault, Operation, Scenario,
 };
 use crate::time::{SimDuration, SimTime};
+use crate::unfit::Unfit;
 
 /// The name of the experiment file in a results folder.
 pub const EXPERIMENT: &str = "experiment.toml";
@@ -178,6 +180,10 @@ impl Description {
     pub fn new(experiment: &Experiment, text: &str) -> Self {
         let lines = chart_lines(text).into_iter().chain(std::iter::repeat(BTreeMap::new()));
         let charts = experiment.charts().iter().zip(lines);
+        let threshold = |threshold: &Threshold| {
+            let (metric, limits) = (threshold.metric.name.to_owned(), threshold.limits);
+            ThresholdEntry { metric, arm: threshold.arm.clone(), min: limits.min, max: limits.max }
+        };
         let mut described = Self {
             stamp: Stamp::of(text),
             name: experiment.name().to_owned(),
@@ -186,7 +192,7 @@ impl Description {
             axes: experiment.axes().to_vec(),
             cells: experiment.cells().len(),
             units: METRICS.iter().map(|metric| (metric.name.to_owned(), metric.unit.to_owned())).collect(),
-            thresholds: experiment.thresholds().iter().map(ThresholdEntry::new).collect(),
+            thresholds: experiment.thresholds().iter().map(threshold).collect(),
             charts: charts.map(|(chart, lines)| ChartEntry { request: chart.clone(), lines }).collect(),
             policies: Some(Policies::of(experiment)),
             ..Self::default()
@@ -229,7 +235,14 @@ impl Description {
                 return serde_json::from_str(&written).map_err(failed);
             }
             if text.is_none() {
-                return Err(ResultsError::OtherFormat { path, version: stamp.zonesim });
+                return Err(Unfit(format!(
+                    "{}: written by zonesim {} in another format than that of {}; put its experiment.toml back beside \
+                     it, or run the experiment again",
+                    path.display(),
+                    stamp.zonesim,
+                    env!("CARGO_PKG_VERSION")
+                ))
+                .into());
             }
         }
         let Some(text) = text else { return Ok(Self::default()) };
@@ -273,18 +286,6 @@ fn hash(text: &str) -> String {
     format!("{:016x}", hash_bytes(0, text.as_bytes()))
 }
 
-impl ThresholdEntry {
-    fn new(threshold: &Threshold) -> Self {
-        let limits = threshold.limits;
-        Self {
-            metric: threshold.metric.name.to_owned(),
-            arm: threshold.arm.clone(),
-            min: limits.min,
-            max: limits.max,
-        }
-    }
-}
-
 fn members(scenario: &Scenario) -> Vec<MemberEntry> {
     let member = |spec: &BackendSpec| MemberEntry {
         name: spec.name.clone(),
@@ -298,37 +299,29 @@ fn members(scenario: &Scenario) -> Vec<MemberEntry> {
 
 /// The operations of `scenario`, of which these are the `words`.
 fn operations(scenario: &Scenario, words: &[String]) -> Vec<OperationEntry> {
-    let operations = scenario.operations.iter().zip(words);
-    let entry = |(operation, words): (&Operation, &String)| OperationEntry {
-        at: operation.at - SimTime::ZERO,
-        does: words.clone(),
-        backends: operation
-            .changes
-            .iter()
-            .filter_map(|change| Some(scenario.backends[change.member()?].name.clone()))
-            .collect(),
+    let entry = |(operation, words): (&Operation, &String)| {
+        let members = operation.changes.iter().filter_map(Change::member);
+        let backends = members.map(|member| scenario.backends[member].name.clone()).collect();
+        OperationEntry { at: operation.at - SimTime::ZERO, does: words.clone(), backends }
     };
-    operations.map(entry).collect()
+    scenario.operations.iter().zip(words).map(entry).collect()
 }
 
 impl FaultEntry {
     fn new(fault: &Fault, words: &FaultWords) -> Self {
-        let since = |at: SimTime| at - SimTime::ZERO;
-        let (at, until, flapping) = match &fault.schedule {
-            FaultSchedule::Once { at, duration } => {
-                (Some(since(*at)), duration.map(|duration| since(*at + duration)), None)
-            }
+        let (at, lasts, flapping) = match &fault.schedule {
+            FaultSchedule::Once { at, duration } => (Some(*at), *duration, None),
             FaultSchedule::Flapping { at, duration, period, active } => {
-                let flapping = FlappingEntry { period: *period, active: *active };
-                (Some(since(*at)), duration.map(|duration| since(*at + duration)), Some(flapping))
+                (Some(*at), *duration, Some(FlappingEntry { period: *period, active: *active }))
             }
             FaultSchedule::Random { .. } => (None, None, None),
             FaultSchedule::Rolling { at, batch, pause, grace, restart } => {
                 let batches = struck(&fault.effect).div_ceil(u64::from(batch.get())).max(1);
-                let takes = (*grace + *restart) * batches + *pause * (batches - 1);
-                (Some(since(*at)), Some(since(*at + takes)), None)
+                (Some(*at), Some((*grace + *restart) * batches + *pause * (batches - 1)), None)
             }
         };
+        let at = at.map(|at| at - SimTime::ZERO);
+        let until = at.zip(lasts).map(|(at, lasts)| at + lasts);
         let amount = match &fault.effect {
             FaultEffect::Backends { kind: BackendFault::Slow(factor), .. } => Some(factor.value()),
             FaultEffect::Backends { .. } => None,

@@ -1,43 +1,14 @@
 //! What the replications of a results folder observed, cell by cell and metric by metric, for questions about it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::error::ResultsError;
 use super::{ResultCell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
 use crate::metrics::{Metric, MetricWhole};
 use crate::stats::{Observation, Paired, Sample};
-
-/// A folder that can't be asked, because what is in it is not whole.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// It can't be read.
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-    /// Its job has not ended.
-    #[error("{}: the job is not finished; `zonesim run` with --resume finishes it", folder.display())]
-    Unfinished {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// It holds one shard of its experiment.
-    #[error("{}: this is one shard of its experiment; `zonesim merge` joins all of them", folder.display())]
-    Shard {
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// Another version made it.
-    #[error(
-        "{}: made by zonesim {found}, this is {}; run the experiment again", folder.display(), env!("CARGO_PKG_VERSION")
-    )]
-    OtherVersion {
-        /// The folder.
-        folder: PathBuf,
-        /// The version that made it.
-        found: String,
-    },
-}
+use crate::unfit::Unfit;
 
 /// A question that can't be meant: it names what the folder does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,22 +43,26 @@ impl Observed {
     ///
     /// # Errors
     /// If it is missing, half-written, unfinished, or of another version.
-    pub fn read(dir: &Path) -> Result<Self, FolderError> {
+    pub fn read(dir: &Path) -> Result<Self, ResultsError> {
+        let refuse = |why: String| Err(Unfit(format!("{}: {why}", dir.display())).into());
+        let unfinished = "the job is not finished; `zonesim run` with --resume finishes it";
         if is_whole_shard(dir) {
-            return Err(FolderError::Shard { folder: dir.to_owned() });
+            let why = "this is one shard of its experiment; `zonesim merge` joins all of them";
+            return refuse(why.to_owned());
         }
         if is_unfinished(dir) {
-            return Err(FolderError::Unfinished { folder: dir.to_owned() });
+            return refuse(unfinished.to_owned());
         }
         let results = Results::read_scalars(dir)?;
         let manifest = results.manifest.as_ref();
         let entry = |key: &str| manifest.and_then(|manifest| manifest.get(key));
         let found = entry("zonesim").and_then(serde_json::Value::as_str);
-        if let Some(found) = found.filter(|found| series(found) != series(env!("CARGO_PKG_VERSION"))) {
-            return Err(FolderError::OtherVersion { folder: dir.to_owned(), found: found.to_owned() });
+        let own = env!("CARGO_PKG_VERSION");
+        if let Some(found) = found.filter(|found| series(found) != series(own)) {
+            return refuse(format!("made by zonesim {found}, this is {own}; run the experiment again"));
         }
         if entry("complete").and_then(serde_json::Value::as_bool) == Some(false) {
-            return Err(FolderError::Unfinished { folder: dir.to_owned() });
+            return refuse(unfinished.to_owned());
         }
         Ok(Self::of(results))
     }
@@ -152,16 +127,15 @@ impl Observed {
 
     /// What the replications of `cell` gave for the column `metric`; those without a value are left out.
     pub fn sample(&self, cell: &ResultCell, metric: usize) -> Sample {
-        let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
-        runs.filter_map(|(run, _)| self.observation(*run, metric)).collect()
+        let runs = self.replications(cell);
+        runs.filter_map(|(replication, _)| self.observation((cell.number, replication), metric)).collect()
     }
 
     /// The same of two cells, for the replications in which both have a value.
     pub fn paired(&self, baseline: &ResultCell, other: &ResultCell, metric: usize) -> Paired {
-        let replications = self.runs.range((other.number, 0)..=(other.number, usize::MAX));
-        let both = replications.filter_map(|((number, replication), _)| {
-            let base = self.observation((baseline.number, *replication), metric)?;
-            Some((base, self.observation((*number, *replication), metric)?))
+        let both = self.replications(other).filter_map(|(replication, _)| {
+            let base = self.observation((baseline.number, replication), metric)?;
+            Some((base, self.observation((other.number, replication), metric)?))
         });
         let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
         Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
@@ -170,21 +144,24 @@ impl Observed {
     /// Whether two cells have the same value of the column `metric` in every replication that both have, missing values
     /// too.
     pub fn identical(&self, a: &ResultCell, b: &ResultCell, metric: usize) -> bool {
-        let value = |position: &usize| self.results.runs[*position].values[metric];
-        let runs = self.runs.range((a.number, 0)..=(a.number, usize::MAX));
-        let mut both =
-            runs.filter_map(|((_, replication), run)| Some((run, self.runs.get(&(b.number, *replication))?)));
-        both.all(|(one, other)| value(one) == value(other))
+        let value = |position: usize| self.results.runs[position].values[metric];
+        self.replications(a).all(|(replication, run)| {
+            let other = self.runs.get(&(b.number, replication));
+            other.is_none_or(|other| value(run) == value(*other))
+        })
     }
 
     /// Whether two cells have the same replications, with the same values of every metric.
     pub fn all_identical(&self, a: &ResultCell, b: &ResultCell) -> bool {
-        let replications = |cell: &ResultCell| {
-            let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
-            runs.map(|((_, replication), _)| *replication).collect::<Vec<_>>()
-        };
-        replications(a) == replications(b)
+        let numbers = |cell| self.replications(cell).map(|(replication, _)| replication);
+        numbers(a).eq(numbers(b))
             && (0..self.results.metrics.len()).all(|metric| self.identical(a, b, metric))
+    }
+
+    /// The replications of `cell` in order, each with the position of its run.
+    fn replications(&self, cell: &ResultCell) -> impl Iterator<Item = (usize, usize)> {
+        let runs = self.runs.range((cell.number, 0)..=(cell.number, usize::MAX));
+        runs.map(|((_, replication), position)| (*replication, *position))
     }
 
     fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {

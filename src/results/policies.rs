@@ -4,14 +4,13 @@
 //! backends is at least the ratio (ZON-8; equality counts), so that all ratios in ((k-1)/n, k/n] keep them with the same
 //! numbers of backends, and ratio 0 acts as 1/n. The numbers come from [`AnyPolicy::decide`], which the engine asks too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Cell, Experiment, PerCell};
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Member, Role};
-use crate::lb::change::Change;
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::policy::backend_service::BackendServicePolicy;
 use crate::lb::policy::{PlacementOutcome, PolicyState, TrafficOrigin};
@@ -58,9 +57,8 @@ fn same_policies(experiment: &Experiment) -> Vec<SamePolicy> {
         let Some(spilling) = spilling(experiment, cell) else { continue };
         let alike = alike.entry(hash_bytes(0, format!("{spilling:?}").as_bytes())).or_default();
         let first = |index: usize| &experiment.cells()[found[index].cells[0]];
-        let same =
-            alike.iter().find(|index| self::spilling(experiment, first(**index)).as_ref() == Some(&spilling));
-        match same {
+        let is_same = |index: usize| self::spilling(experiment, first(index)).as_ref() == Some(&spilling);
+        match alike.iter().find(|index| is_same(**index)) {
             Some(index) => found[*index].cells.push(cell.index),
             None => {
                 alike.push(found.len());
@@ -120,13 +118,11 @@ fn spilling(experiment: &Experiment, cell: &Cell) -> Option<(Scenario, Vec<(usiz
 fn sizes(scenario: &Scenario) -> Vec<usize> {
     let has_clients =
         |zone: ZoneId| scenario.clients.iter().any(|client| client.origin == TrafficOrigin::Zone(zone));
-    let changes = scenario.operations.iter().flat_map(|operation| &operation.changes);
+    let mut changes = scenario.operations.iter().flat_map(|operation| &operation.changes);
     let moves = scenario.groups.iter().any(|group| group.autoscaling.is_some())
-        || changes
-            .into_iter()
-            .any(|change| matches!(change, Change::Add(_) | Change::Remove(_) | Change::SetRole(..)));
-    let mut sizes = Vec::new();
-    for zone in (0..scenario.zones.len()).map(ZoneId::from_index).filter(|zone| has_clients(*zone)) {
+        || changes.any(|change| change.member().is_some());
+    let mut sizes = BTreeSet::new();
+    for zone in scenario.zones.ids().filter(|zone| has_clients(*zone)) {
         let here = || scenario.backends.iter().filter(move |spec| spec.zone == zone);
         if moves {
             sizes.extend(1..=here().count());
@@ -135,10 +131,7 @@ fn sizes(scenario: &Scenario) -> Vec<usize> {
             sizes.extend([Role::Primary, Role::Failover].map(of_role));
         }
     }
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes.retain(|size| *size > 0);
-    sizes
+    sizes.into_iter().filter(|size| *size > 0).collect()
 }
 
 /// The fewest of `size` backends of a zone that keep its connections, while a backend elsewhere is healthy.

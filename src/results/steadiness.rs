@@ -10,7 +10,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sim::outcome::Timeline;
+use crate::ids::IdVec;
+use crate::sim::outcome::{ByZone, Responses, Timeline, TrafficSample};
 use crate::sim::scenario::Scenario;
 use crate::stats::{Estimate, MSER_BATCH, MSER_BATCHES_MIN, Moments, Sample, mser};
 use crate::time::SimDuration;
@@ -57,20 +58,17 @@ pub struct Batches {
 impl Batches {
     /// The series of `timeline`; of its first `samples` samples. What does not fill a batch is left out.
     pub fn of(timeline: &Timeline, samples: usize) -> Self {
-        let open: Vec<f64> = timeline
-            .traffic
-            .iter()
-            .map(|row| row.iter().flat_map(|zones| zones.pairs()).map(|(_, sample)| sample.active).sum())
-            .collect();
-        let batch = |samples: &[f64]| samples.iter().sum::<f64>() / MSER_BATCH as f64;
-        let open = open[..samples.min(open.len())].chunks_exact(MSER_BATCH).map(batch).collect();
+        let active = |row: &IdVec<_, ByZone<TrafficSample>>| -> f64 {
+            row.iter().flat_map(|zones| zones.pairs()).map(|(_, sample)| sample.active).sum()
+        };
+        let open: Vec<f64> = timeline.traffic.iter().take(samples).map(active).collect();
+        let open = open.chunks_exact(MSER_BATCH).map(|batch| batch.iter().sum::<f64>() / MSER_BATCH as f64);
         let responses = &timeline.responses[..samples.min(timeline.responses.len())];
         let sums = responses.chunks_exact(MSER_BATCH).map(|batch| {
-            batch
-                .iter()
-                .fold((0.0, 0.0), |(count, nanos), it| (count + it.count as f64, nanos + it.nanos as f64))
+            let sum = |of: fn(&Responses) -> u64| batch.iter().map(|sample| of(sample) as f64).sum();
+            (sum(|sample| sample.count), sum(|sample| sample.nanos))
         });
-        Self { open, responses: sums.collect() }
+        Self { open: open.collect(), responses: sums.collect() }
     }
 
     /// How many batches there are.
@@ -150,16 +148,11 @@ impl Steadiness {
     pub fn new(scenario: &Scenario) -> Self {
         let timing = scenario.timing;
         let start = timing.window_start();
-        let changes_by_itself = scenario
-            .clients
-            .iter()
-            .any(|client| matches!(client.arrivals, ArrivalSpec::Diurnal(_) | ArrivalSpec::Trace(_)));
-        let undisturbed = match scenario.first_event() {
-            _ if changes_by_itself => SimDuration::ZERO,
-            None => timing.duration,
-            Some(at) if at <= start => SimDuration::ZERO,
-            Some(at) => (at - start).min(timing.duration),
-        };
+        let by_itself =
+            |arrivals: &ArrivalSpec| matches!(arrivals, ArrivalSpec::Diurnal(_) | ArrivalSpec::Trace(_));
+        let changes_by_itself = scenario.clients.iter().any(|client| by_itself(&client.arrivals));
+        let end = scenario.first_event().unwrap_or(timing.window_end()).clamp(start, timing.window_end());
+        let undisturbed = if changes_by_itself { SimDuration::ZERO } else { end - start };
         let samples = (undisturbed.as_nanos() / timing.sample_interval.as_nanos()) as usize;
         let samples = if samples < MSER_BATCH * MSER_BATCHES_MIN { 0 } else { samples };
         Self { samples, batch: timing.sample_interval * MSER_BATCH as u64, runs: Vec::new() }

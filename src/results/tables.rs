@@ -9,13 +9,13 @@ use std::path::Path;
 
 use super::error::WriteError;
 use super::steadiness::{Doubt, Steadiness};
-use crate::experiment::{Cell, Experiment};
+use crate::experiment::{AxisValue, Cell, Experiment};
 use crate::metrics::tables::{
-    BackendRow, DecisionRow, Field, FileRow, LatencyRow, MeanTimeline, MetricSummary, Observations,
-    ResultsFile, RunRow, SummaryRow, TimelineRow, TrafficRow,
+    Field, FileRow, MeanTimeline, MetricSummary, RUN_FILES, ResultsFile, SummaryRow, TimelineRow, summarize,
 };
 use crate::metrics::{METRICS, MeasuredRun};
 use crate::sim::scenario::Scenario;
+use crate::stats::Observation;
 use csv_file::CsvFile;
 
 /// A cell's metrics over its replications.
@@ -36,10 +36,8 @@ pub struct CellSummary {
 pub struct Tables<'a> {
     experiment: &'a Experiment,
     runs: CsvFile,
-    traffic: CsvFile,
-    latency: CsvFile,
-    backends: CsvFile,
-    decisions: CsvFile,
+    /// Those of [`RUN_FILES`].
+    by_run: Vec<CsvFile>,
     summary: CsvFile,
     timeline: CsvFile,
     current: Option<CurrentCell<'a>>,
@@ -51,7 +49,8 @@ pub struct Tables<'a> {
 struct CurrentCell<'a> {
     cell: &'a Cell,
     scenario: Scenario,
-    observations: Observations,
+    /// What each replication said of each metric.
+    observations: Vec<Vec<Option<Observation>>>,
     timeline: MeanTimeline,
     steadiness: Steadiness,
 }
@@ -62,22 +61,19 @@ impl<'a> Tables<'a> {
     /// # Errors
     /// If a file can't be created.
     pub fn create(folder: &Path, experiment: &'a Experiment) -> Result<Self, WriteError> {
-        let file = |name: &str, columns: Vec<&str>| {
+        let file = |name: &str, of_run: &[&str], columns: &[&str]| {
             let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
-            CsvFile::create(folder.join(name), ["cell", "arm"].into_iter().chain(axes).chain(columns))
+            let head = ["cell", "arm"].into_iter().chain(axes);
+            let columns = of_run.iter().chain(columns).copied();
+            CsvFile::create(folder.join(name), head.chain(columns))
         };
-        let names = |file: ResultsFile| file.columns.iter().map(|column| column.name);
-        let by_cell = |table: ResultsFile| file(table.name, names(table).collect());
-        let by_run =
-            |table: ResultsFile| file(table.name, ["replication"].into_iter().chain(names(table)).collect());
-        let metrics = METRICS.iter().map(|metric| metric.name);
+        let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        let by_run = RUN_FILES.iter().map(|(table, _)| file(table.name, &["replication"], table.columns));
+        let by_cell = |table: ResultsFile| file(table.name, &[], table.columns);
         Ok(Self {
             experiment,
-            runs: file("runs.csv", ["replication", "seed"].into_iter().chain(metrics).collect())?,
-            traffic: by_run(TrafficRow::FILE)?,
-            latency: by_run(LatencyRow::FILE)?,
-            backends: by_run(BackendRow::FILE)?,
-            decisions: by_run(DecisionRow::FILE)?,
+            runs: file("runs.csv", &["replication", "seed"], &metrics)?,
+            by_run: by_run.collect::<Result<_, _>>()?,
             summary: by_cell(SummaryRow::FILE)?,
             timeline: by_cell(TimelineRow::FILE)?,
             current: None,
@@ -95,13 +91,13 @@ impl<'a> Tables<'a> {
             self.current = Some(CurrentCell {
                 cell,
                 scenario: run.scenario.clone(),
-                observations: Observations::default(),
+                observations: Vec::new(),
                 timeline: MeanTimeline::default(),
                 steadiness: Steadiness::new(run.scenario),
             });
         }
         let current = self.current.as_mut().expect("it was made above");
-        current.observations.add(run);
+        current.observations.push(METRICS.iter().map(|metric| metric.observe(run)).collect());
         current.timeline.add(&run.outcome.timeline, run.scenario);
         current.steadiness.add(&run.outcome.timeline);
 
@@ -110,10 +106,10 @@ impl<'a> Tables<'a> {
         let values = METRICS.iter().map(|metric| Field::Number(metric.value(run)));
         let seed = Field::Count(self.experiment.seed());
         self.runs.write(prefix.iter().cloned().chain([seed]).chain(values))?;
-        add_rows::<TrafficRow>(&mut self.traffic, run, &prefix)?;
-        add_rows::<LatencyRow>(&mut self.latency, run, &prefix)?;
-        add_rows::<BackendRow>(&mut self.backends, run, &prefix)?;
-        add_rows::<DecisionRow>(&mut self.decisions, run, &prefix)
+        for (file, (_, rows)) in self.by_run.iter_mut().zip(RUN_FILES) {
+            rows(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))?;
+        }
+        Ok(())
     }
 
     /// Writes what is left, and gives each cell's summary.
@@ -122,10 +118,8 @@ impl<'a> Tables<'a> {
     /// If a file can't be written.
     pub fn finish(mut self) -> Result<Vec<CellSummary>, WriteError> {
         self.end_cell()?;
-        let Self { runs, traffic, latency, backends, decisions, summary, timeline, .. } = &mut self;
-        for file in [runs, traffic, latency, backends, decisions, summary, timeline] {
-            file.finish()?;
-        }
+        let Self { runs, by_run, summary, timeline, .. } = &mut self;
+        [runs, summary, timeline].into_iter().chain(by_run).try_for_each(CsvFile::finish)?;
         Ok(self.summaries)
     }
 
@@ -133,33 +127,22 @@ impl<'a> Tables<'a> {
         let Some(ended) = self.current.take() else { return Ok(()) };
         let prefix = cell_prefix(ended.cell);
         let doubt = ended.steadiness.doubt(self.experiment.cells().len());
-        let metrics = ended.observations.summarize();
+        let metrics = summarize(&ended.observations);
         for metric in &metrics {
             self.summary.write(prefix.iter().cloned().chain(metric.fields()))?;
         }
         for row in ended.timeline.rows(&ended.scenario) {
             self.timeline.write(prefix.iter().cloned().chain(row))?;
         }
-        let replications = ended.observations.count();
+        let replications = ended.observations.len();
         self.summaries.push(CellSummary { cell: ended.cell.index, replications, doubt, metrics });
         Ok(())
     }
 }
 
-/// Adds the rows of one run, each beginning with `prefix`.
-fn add_rows<R: RunRow>(
-    file: &mut CsvFile,
-    run: &MeasuredRun<'_>,
-    prefix: &[Field<'_>],
-) -> Result<(), WriteError> {
-    R::of(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))
-}
-
 /// The fields that begin every row of `cell`.
 fn cell_prefix(cell: &Cell) -> Vec<Field<'_>> {
-    let values = cell
-        .values
-        .iter()
-        .map(|value| Field::Owned(value.as_ref().map(ToString::to_string).unwrap_or_default()));
-    [Field::Count(cell.index as u64), Field::Text(&cell.arm)].into_iter().chain(values).collect()
+    let values = cell.values.iter().map(|value| value.as_ref().map_or("", AxisValue::as_str));
+    let texts = [cell.arm.as_str()].into_iter().chain(values).map(|text| Field::Text(text.into()));
+    [Field::Count(cell.index as u64)].into_iter().chain(texts).collect()
 }

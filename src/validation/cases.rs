@@ -6,7 +6,7 @@ mod health;
 mod network;
 mod queues;
 
-use super::{Case, Check, Measure, Part};
+use super::{Case, Check, Part};
 use crate::experiment::Overrides;
 use crate::sim::outcome::{FailureCause, Outcome};
 
@@ -28,34 +28,34 @@ pub(super) fn groups() -> [(&'static str, Vec<Case>); 5] {
 
 /// A world of one zone with one client group, `web`, whose connections make one request unless told otherwise.
 #[derive(Clone, Debug)]
-struct World {
-    seed: u32,
-    replications: u32,
-    /// Seconds.
-    warmup: u32,
-    /// Seconds.
-    duration: u32,
-    round_trip: String,
-    backends: String,
+pub(super) struct OneZone {
+    pub(super) seed: u32,
+    /// The key of `[simulation]` that says how many replications there are.
+    pub(super) repetition: String,
+    /// Seconds, as the duration.
+    pub(super) warmup: u32,
+    pub(super) duration: u32,
+    pub(super) round_trip: String,
+    pub(super) backends: String,
     /// Keys of `[health_check]`.
-    check: String,
+    pub(super) check: String,
     /// Keys of `[server]`.
-    server: String,
-    arrivals: String,
+    pub(super) server: String,
+    pub(super) arrivals: String,
     /// Keys of the connection.
-    connection: String,
+    pub(super) connection: String,
     /// More keys of the client group.
-    client: String,
+    pub(super) client: String,
     /// More tables.
-    more: String,
+    pub(super) more: String,
 }
 
-impl World {
+impl OneZone {
     /// One backend that is healthy all the time, 1 µs away, of 20 replications.
-    fn new(seed: u32, arrivals: String, server: String) -> Self {
+    pub(super) fn new(seed: u32, arrivals: String, server: String) -> Self {
         Self {
             seed,
-            replications: 20,
+            repetition: "replications = 20".to_owned(),
             warmup: 30,
             duration: 600,
             round_trip: "{ constant = \"1us\" }".to_owned(),
@@ -69,8 +69,8 @@ impl World {
         }
     }
 
-    fn text(&self) -> String {
-        let Self { seed, replications, warmup, duration, round_trip, backends, .. } = self;
+    pub(super) fn text(&self) -> String {
+        let Self { seed, repetition, warmup, duration, round_trip, backends, .. } = self;
         let Self { check, server, arrivals, connection, client, more, .. } = self;
         format!(
             r#"
@@ -81,7 +81,7 @@ impl World {
             health_check = {{ {check} }}
             [simulation]
             seed = {seed}
-            replications = {replications}
+            {repetition}
             warmup = "{warmup}s"
             duration = "{duration}s"
             sample_interval = "{duration}s"
@@ -100,25 +100,22 @@ impl World {
         )
     }
 
-    fn case(&self, name: &'static str, source: &'static str, checks: Vec<Check>) -> Case {
-        Case { name, source, text: self.text(), overrides: Overrides::default(), checks }
+    fn case(&self, name: impl Into<String>, source: &'static str, checks: Vec<Check>) -> Case {
+        Case { name: name.into(), source, text: self.text(), overrides: Overrides::default(), checks }
     }
 }
 
-/// A group `ig` of `size` backends.
 fn group(size: u32) -> String {
     format!("{{ group = \"ig\", zone = \"a\", size = {size} }}")
 }
 
-/// Poisson arrivals at `rate` a second.
-fn poisson(rate: f64) -> String {
+pub(super) fn poisson(rate: f64) -> String {
     format!("{{ poisson = {{ rate = {rate:?} }} }}")
 }
 
 /// A check of `theory` by what `measure` takes from the first cell, with intervals no wider than `bound` to each side.
 fn check(quantity: &str, theory: f64, bound: f64, measure: impl Fn(&Outcome) -> Part + 'static) -> Check {
-    let measure: Measure = Box::new(move |outcomes| measure(&outcomes[0]));
-    Check { quantity: quantity.to_owned(), theory, bound, measure }
+    check_in(0, quantity.to_owned(), theory, bound, measure)
 }
 
 /// The same for cell number `cell`.

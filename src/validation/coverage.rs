@@ -5,10 +5,10 @@
 //! takes, where there is one.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::cases::{OneZone, poisson};
 use super::theory::mmck_loss;
 use crate::experiment::Overrides;
 use crate::job::agenda::Agenda;
@@ -24,11 +24,7 @@ const ERROR: f64 = 0.05;
 /// Coverage from the one to the other is right.
 const RIGHT: (f64, f64) = (0.93, 0.97);
 
-struct World {
-    text: String,
-    intervals: Vec<Claim>,
-}
-
+/// An interval that is made in every experiment.
 struct Claim {
     name: &'static str,
     metric: &'static str,
@@ -38,7 +34,7 @@ struct Claim {
 }
 
 /// How often intervals held the exact value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coverage {
     /// What they are of, and how they are made.
     pub name: &'static str,
@@ -68,13 +64,16 @@ impl Coverage {
 
 /// Connections of several requests, few of them in a run, so that the number of requests is skewed. All complete.
 fn sessions(repetition: &str) -> String {
-    world(
-        &format!("{repetition}, warmup = \"0s\", duration = \"20s\", sample_interval = \"20s\""),
-        "workers = \"unlimited\", service_time = { constant = \"1ms\" }",
-        "{ poisson = { rate = 2.0 } }",
-        "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }",
-        "",
-    )
+    let server = "workers = \"unlimited\", service_time = { constant = \"1ms\" }";
+    let connection = "requests = { geometric = { mean = 3.0 } }, think_time = { constant = \"1ms\" }";
+    OneZone {
+        repetition: repetition.to_owned(),
+        warmup: 0,
+        duration: 20,
+        connection: connection.to_owned(),
+        ..OneZone::new(0, poisson(2.0), server.to_owned())
+    }
+    .text()
 }
 
 /// The load of the queue below, in Erlang.
@@ -82,83 +81,58 @@ const LOAD: f64 = 1.0;
 
 /// M/M/2/5, and in a second arm M/M/2/3, both with the same arrivals and the same work.
 fn losses(repetition: &str, arms: &str) -> String {
-    world(
-        &format!("{repetition}, warmup = \"1s\", duration = \"5s\", sample_interval = \"5s\""),
-        "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }",
-        "{ poisson = { rate = 100.0 } }",
-        "requests = { constant = 1 }",
-        arms,
-    )
+    let server = "workers = 2, queue_limit = 3, service_time = { exponential = { mean = \"10ms\" } }";
+    OneZone {
+        repetition: repetition.to_owned(),
+        warmup: 1,
+        duration: 5,
+        more: arms.to_owned(),
+        ..OneZone::new(0, poisson(100.0), server.to_owned())
+    }
+    .text()
 }
 
 const TWO_ARMS: &str =
     "[[arms]]\nname = \"five\"\n[[arms]]\nname = \"three\"\nset = { \"server.queue_limit\" = 1 }\n";
 
-fn world(simulation: &str, server: &str, arrivals: &str, connection: &str, more: &str) -> String {
-    format!(
-        r#"
-        name = "coverage"
-        simulation = {{ {simulation} }}
-        region = {{ name = "r", zones = ["a"] }}
-        network = {{ same_zone_rtt = {{ constant = "1us" }} }}
-        server = {{ {server} }}
-        health_check = {{ check_interval = "300s", timeout = "1s", initial_state = "HEALTHY" }}
-        backend_service.backends = [{{ group = "ig", zone = "a", size = 1 }}]
-        [[clients]]
-        name = "web"
-        kind = "vm"
-        zone = "a"
-        arrivals = {arrivals}
-        connection = {{ {connection} }}
-        {more}
-        "#
-    )
-}
-
-fn worlds() -> Vec<World> {
+/// The worlds, and the intervals that are made in each.
+fn worlds() -> Vec<(String, Vec<Claim>)> {
     let (five, three) = (mmck_loss(2, 3, LOAD), mmck_loss(2, 1, LOAD));
-    let (requests, lost) = (2.0 * 20.0 * 3.0, 500.0 * five);
+    let requests = 2.0 * 20.0 * 3.0;
     let claim = |name, metric, exact| Claim { name, metric, exact, is_difference: false };
-    let difference = |name, metric, exact| Claim { name, metric, exact, is_difference: true };
-    let of = |text, intervals| World { text, intervals };
+    let difference = |name, metric, exact| Claim { is_difference: true, ..claim(name, metric, exact) };
+    let one = |text, name, metric, exact| (text, vec![claim(name, metric, exact)]);
+    let [tenth, fifth] = ["0.1", "0.2"].map(|relative| {
+        losses(&format!("precision = {{ metric = \"failure_ratio\", relative = {relative} }}"), "")
+    });
+    let within_6 = sessions("precision = { metric = \"requests\", absolute = 6.0 }");
+    let (lost, share) = ("failed_queue_full", "failure_ratio");
+    let two_arms = vec![
+        claim("mean, 10 replications: requests that M/M/2/5 loses", lost, 500.0 * five),
+        claim("ratio of means, 10 replications: share that M/M/2/5 loses", share, five),
+        difference(
+            "paired difference of means, 10 replications: requests that M/M/2/3 loses more",
+            lost,
+            500.0 * (three - five),
+        ),
+        difference(
+            "paired difference of ratios, 10 replications: share that M/M/2/3 loses more",
+            share,
+            three - five,
+        ),
+    ];
     vec![
-        of(
-            sessions("replications = 5"),
-            vec![claim("mean, 5 replications: requests of sessions", "requests", requests)],
-        ),
-        of(
+        one(sessions("replications = 5"), "mean, 5 replications: requests of sessions", "requests", requests),
+        one(
             sessions("replications = 10"),
-            vec![claim("mean, 10 replications: requests of sessions", "requests", requests)],
+            "mean, 10 replications: requests of sessions",
+            "requests",
+            requests,
         ),
-        of(
-            losses("replications = 10", TWO_ARMS),
-            vec![
-                claim("mean, 10 replications: requests that M/M/2/5 loses", "failed_queue_full", lost),
-                claim("ratio of means, 10 replications: share that M/M/2/5 loses", "failure_ratio", five),
-                difference(
-                    "paired difference of means, 10 replications: requests that M/M/2/3 loses more",
-                    "failed_queue_full",
-                    500.0 * (three - five),
-                ),
-                difference(
-                    "paired difference of ratios, 10 replications: share that M/M/2/3 loses more",
-                    "failure_ratio",
-                    three - five,
-                ),
-            ],
-        ),
-        of(
-            losses("precision = { metric = \"failure_ratio\", relative = 0.1 }", ""),
-            vec![claim("precision of 10 %: share that M/M/2/5 loses", "failure_ratio", five)],
-        ),
-        of(
-            losses("precision = { metric = \"failure_ratio\", relative = 0.2 }", ""),
-            vec![claim("precision of 20 %: share that M/M/2/5 loses", "failure_ratio", five)],
-        ),
-        of(
-            sessions("precision = { metric = \"requests\", absolute = 6.0 }"),
-            vec![claim("precision of ±6: requests of sessions", "requests", requests)],
-        ),
+        (losses("replications = 10", TWO_ARMS), two_arms),
+        one(tenth, "precision of 10 %: share that M/M/2/5 loses", share, five),
+        one(fifth, "precision of 20 %: share that M/M/2/5 loses", share, five),
+        one(within_6, "precision of ±6: requests of sessions", "requests", requests),
     ]
 }
 
@@ -168,27 +142,26 @@ fn worlds() -> Vec<World> {
 /// The first failure of a run.
 pub fn measure(jobs: usize, mut done: impl FnMut(&[Coverage])) -> Result<Vec<Coverage>, RunFailure> {
     let mut all = Vec::new();
-    for world in worlds() {
-        let found = measure_world(&world, jobs, EXPERIMENTS)?;
+    for (text, claims) in worlds() {
+        let found = measure_world(&text, &claims, jobs, EXPERIMENTS)?;
         done(&found);
         all.extend(found);
     }
     Ok(all)
 }
 
-fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Coverage>, RunFailure> {
-    let begin = |claim: &Claim| Coverage {
-        name: claim.name,
-        exact: claim.exact,
-        experiments,
-        replications: 0.0,
-        covered: 0,
-        half_width: 0.0,
-    };
-    let mut coverages: Vec<Coverage> = world.intervals.iter().map(begin).collect();
+fn measure_world(
+    text: &str,
+    claims: &[Claim],
+    jobs: usize,
+    experiments: u64,
+) -> Result<Vec<Coverage>, RunFailure> {
+    let begin =
+        |claim: &Claim| Coverage { name: claim.name, exact: claim.exact, experiments, ..Coverage::default() };
+    let mut coverages: Vec<Coverage> = claims.iter().map(begin).collect();
     for seed in 1..=experiments {
-        let cells = observe(world, seed, jobs)?;
-        for (claim, coverage) in world.intervals.iter().zip(&mut coverages) {
+        let cells = observe(text, claims, seed, jobs)?;
+        for (claim, coverage) in claims.iter().zip(&mut coverages) {
             let sample = |cell: usize| -> Sample { cells[&(claim.metric, cell)].iter().copied().collect() };
             let estimate = if claim.is_difference {
                 Paired::new(sample(0), sample(1)).test().map(|test| test.difference)
@@ -208,16 +181,16 @@ fn measure_world(world: &World, jobs: usize, experiments: u64) -> Result<Vec<Cov
 /// What the replications of an experiment say, by metric and cell, in order of replications.
 type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
 
-fn observe(world: &World, seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
+fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
     let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
-    let experiment = Arc::new(super::experiment("coverage", &world.text, &overrides));
+    let experiment = Arc::new(super::experiment("coverage", text, &overrides));
     let mut agenda = Agenda::new(&experiment, None);
     let first = longest_first(&experiment, agenda.runs().iter().copied().collect());
     let mut found: BTreeMap<(&'static str, RunId), Observation> = BTreeMap::new();
     run_growing(&experiment, first, jobs, |event| -> Result<_, RunFailure> {
         let RunnerEvent::Finished(id, outcome) = event else { return Ok(ControlFlow::Continue(Vec::new())) };
         Ok(ControlFlow::Continue(measured(&experiment, id, &outcome, |run| {
-            for claim in &world.intervals {
+            for claim in claims {
                 let metric = Metric::find(claim.metric).expect("a metric of this version");
                 let observation = metric.observe(run).expect("every run has a value");
                 found.insert((claim.metric, id), observation);
@@ -254,12 +227,12 @@ pub fn render(coverages: &[Coverage]) -> String {
 /// The row of one kind of interval, with its end of line.
 pub(super) fn row(coverage: &Coverage) -> String {
     let Coverage { name, exact, experiments, replications, covered, half_width } = coverage;
-    let number = super::table::number;
+    let [exact, half_width] = [exact, half_width].map(|value| super::table::number(*value));
     let right = if coverage.is_right() { "yes" } else { "no" };
-    let mut row = format!("| {name} | {} | {replications:.1} | {} | ", number(*exact), number(*half_width));
-    writeln!(row, "{covered} of {experiments} | {:.1} % | {right} |", coverage.share() * 100.0)
-        .expect("a string takes everything");
-    row
+    let share = coverage.share() * 100.0;
+    format!(
+        "| {name} | {exact} | {replications:.1} | {half_width} | {covered} of {experiments} | {share:.1} % | {right} |\n"
+    )
 }
 
 #[cfg(test)]
@@ -290,7 +263,7 @@ mod tests {
     fn the_committed_table_is_whole_and_right() {
         let committed = committed();
         let (_, part) = committed.split_once(HEADING).expect("`zonesim validate --coverage` adds this part");
-        for claim in worlds().iter().flat_map(|world| &world.intervals) {
+        for claim in worlds().iter().flat_map(|(_, claims)| claims) {
             let row = part.lines().find(|line| line.starts_with(&format!("| {} | ", claim.name)));
             let fields: Vec<&str> = row.expect(claim.name).split(" | ").collect();
             assert_eq!(fields[1], super::super::table::number(claim.exact), "{}", claim.name);
@@ -303,12 +276,12 @@ mod tests {
     #[test]
     fn a_wrong_value_is_not_covered() {
         const FEW: u64 = 8;
-        for mut world in worlds() {
-            let right = world.intervals.len();
+        for (text, mut claims) in worlds() {
+            let right = claims.len();
             let wrong = |claim: &Claim| Claim { exact: claim.exact * 2.0, ..*claim };
-            let wrong: Vec<Claim> = world.intervals.iter().map(wrong).collect();
-            world.intervals.extend(wrong);
-            let found = measure_world(&world, 1, FEW).unwrap();
+            let wrong: Vec<Claim> = claims.iter().map(wrong).collect();
+            claims.extend(wrong);
+            let found = measure_world(&text, &claims, 1, FEW).unwrap();
             assert!(found[..right].iter().all(|coverage| coverage.covered > FEW / 2), "{found:?}");
             assert!(found[right..].iter().all(|coverage| coverage.covered <= 1), "{found:?}");
             assert!(found.iter().all(|coverage| coverage.replications >= 5.0), "{found:?}");

@@ -1,7 +1,5 @@
 //! The findings as a Markdown table.
 
-use std::fmt::Write;
-
 use super::Finding;
 use crate::metrics::unit::significant;
 
@@ -27,15 +25,13 @@ pub fn render(findings: &[Finding]) -> String {
 /// The row of one finding, with its end of line.
 pub(super) fn row(finding: &Finding) -> String {
     let Finding { name, source, theory, simulated, .. } = finding;
-    let mut row = format!("| {name} | {} | {} | ", number(*theory), number(simulated.mean));
-    match simulated.ends() {
-        Some((low, high)) => write!(row, "{} to {}", number(low), number(high)),
-        None => write!(row, "–"),
-    }
-    .expect("a string takes everything");
+    let ends = match simulated.ends() {
+        Some((low, high)) => format!("{} to {}", number(low), number(high)),
+        None => "–".to_owned(),
+    };
     let inside = if finding.is_inside() { "yes" } else { "no" };
-    writeln!(row, " | {inside} | {source} |").expect("a string takes everything");
-    row
+    let (theory, mean) = (number(*theory), number(simulated.mean));
+    format!("| {name} | {theory} | {mean} | {ends} | {inside} | {source} |\n")
 }
 
 pub(super) fn number(value: f64) -> String {

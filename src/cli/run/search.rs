@@ -81,11 +81,11 @@ impl SearchArgs {
 
 /// What a search would be: a table of lines, and the sum in words.
 pub(super) fn plan(search: &Search) -> (String, String) {
-    let (steps, grid) = (search.question().steps_max(), search.grid());
+    let (steps, grid) = (search.question.steps_max(), &search.grid);
     let mut table = String::from("line\tsearched\tfrom\tto\tvalues\tsteps_at_most\n");
     let lines = search.lines();
     for (name, is_searched) in &lines {
-        let (path, last) = (&search.request().path, grid.len() - 1);
+        let (path, last) = (&search.request.path, grid.len() - 1);
         table += &match is_searched {
             true => format!("{name}\t{path}\t{}\t{}\t{}\t{steps}\n", grid[0], grid[last], grid.len()),
             false => format!("{name}\t\t\t\t\t1\n"),

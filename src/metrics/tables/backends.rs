@@ -1,6 +1,6 @@
 //! What backends did.
 
-use super::{Field, RunRow};
+use super::Field;
 use crate::metrics::{MeasuredRun, load_multiples};
 use crate::sim::outcome::{BackendOutcome, Traffic};
 use crate::sim::scenario::{BackendSpec, Scenario};
@@ -11,10 +11,10 @@ type Known<'a> = Option<(&'a BackendSpec, &'a BackendOutcome)>;
 results_file! {
     BackendRow in "backends.csv" by replication: "What one backend did in one run, or what reached none.";
     of (world: &'a Scenario, known: Known<'a>, traffic: &Traffic, load_multiple: Option<f64>)
-    text backend [""] "the backend; empty for connections that reached none"
+    text backend "the backend; empty for connections that reached none"
         = known.map_or("", |(spec, _)| &spec.name);
-    text group [""] "its group" = known.map_or("", |(spec, _)| &world.groups[spec.group].name);
-    text zone [""] "its zone" = known.map_or("", |(spec, _)| &world.zones[spec.zone]);
+    text group "its group" = known.map_or("", |(spec, _)| &world.groups[spec.group].name);
+    text zone "its zone" = known.map_or("", |(spec, _)| &world.zones[spec.zone]);
     count connections ["connections"] "connections" = traffic.connections;
     count requests ["requests"] "requests that got their response" = traffic.requests;
     number load_multiple ["1"] "requests over the mean of all backends that serve" = load_multiple;
@@ -30,8 +30,8 @@ results_file! {
         = known.and_then(|(_, found)| found.mean_wait).map(|nanos| nanos / 1e6);
 }
 
-impl RunRow for BackendRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl BackendRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let MeasuredRun { scenario, outcome, .. } = *run;
         let multiples = load_multiples(scenario, outcome);
         let of_backends = outcome.backends.pairs().map(|(backend, found)| {

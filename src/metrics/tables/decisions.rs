@@ -1,6 +1,6 @@
 //! How connections were placed.
 
-use super::{Field, RunRow};
+use super::Field;
 use crate::ids::ClientId;
 use crate::lb::policy::PlacementOutcome;
 use crate::metrics::MeasuredRun;
@@ -8,13 +8,13 @@ use crate::metrics::MeasuredRun;
 results_file! {
     DecisionRow in "decisions.csv" by replication: "How many connections of one client group were placed so in one run.";
     of (run: &MeasuredRun<'a>, client: ClientId, outcome: PlacementOutcome, connections: u64)
-    text client [""] "the client group" = &run.scenario.clients[client].name;
-    text outcome [""] "the outcome of the placing decision" = outcome.name();
+    text client "the client group" = &run.scenario.clients[client].name;
+    text outcome "the outcome of the placing decision" = outcome.name();
     count connections ["connections"] "connections" = connections;
 }
 
-impl RunRow for DecisionRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl DecisionRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let all = run.outcome.decisions.pairs().flat_map(|(client, counts)| {
             let outcomes = PlacementOutcome::ALL.into_iter().zip(counts);
             outcomes.map(move |(outcome, count)| (client, outcome, *count))

@@ -1,6 +1,6 @@
 //! Latencies between zones.
 
-use super::{Field, RunRow, millis};
+use super::{Field, millis};
 use crate::ids::{PlaceId, ZoneId};
 use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Latency;
@@ -9,11 +9,11 @@ use crate::stats::Histogram;
 results_file! {
     LatencyRow in "latency.csv" by replication: "Latencies of one kind between two zones in one run.";
     of (run: &MeasuredRun<'a>, place: Option<PlaceId>, zone: Option<ZoneId>, kind: &'static str, found: &Histogram)
-    text client_zone [""] "the zone of the clients, or `all`"
+    text client_zone "the zone of the clients, or `all`"
         = place.map_or("all", |place| &run.scenario.places[place].name);
-    text backend_zone [""] "the zone of the backends, or `all`"
+    text backend_zone "the zone of the backends, or `all`"
         = zone.map_or("all", |zone| &run.scenario.zones[zone]);
-    text kind [""] "`network_rtt`, `connect` or `request`" = kind;
+    text kind "`network_rtt`, `connect` or `request`" = kind;
     count count ["1"] "observations" = found.count();
     number mean_ms ["ms"] "their mean" = found.mean().map(|nanos| nanos / 1e6);
     number p50_ms ["ms"] "the median" = millis(found.quantile(500));
@@ -23,8 +23,8 @@ results_file! {
     number max_ms ["ms"] "the largest" = millis(found.max());
 }
 
-impl RunRow for LatencyRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl LatencyRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let mut rows = Vec::new();
         let mut push = |place, zone, latency: &Latency| {
             let measured = latency.kinds().into_iter().filter(|(_, found)| found.count() > 0);

@@ -1,7 +1,7 @@
 //! Metrics over the replications of cells.
 
 use super::Field;
-use crate::metrics::{METRICS, MeasuredRun, Metric};
+use crate::metrics::{METRICS, Metric};
 use crate::stats::{Confidence, Interval, Observation, Sample};
 
 /// The confidence of every interval.
@@ -19,8 +19,8 @@ pub struct MetricSummary {
 results_file! {
     SummaryRow in "summary.csv": "A metric of a cell over its replications.";
     of (metric: &'static Metric, found: Option<Interval>, ends: Option<(f64, f64)>)
-    text metric [""] "the metric's name" = metric.name;
-    text unit [""] "its unit" = metric.unit;
+    text metric "the metric's name" = metric.name;
+    text unit "its unit" = metric.unit;
     count n ["1"] "how many replications have a value" = found.map_or(0, |interval| interval.n);
     number mean ["of the metric"] "their mean" = found.map(|interval| interval.mean);
     number std_dev ["of the metric"] "their standard deviation" = found.and_then(|interval| interval.std_dev);
@@ -29,32 +29,14 @@ results_file! {
     number confidence ["1"] "its confidence, 0 to 1" = ends.map(|_| CONFIDENCE.into());
 }
 
-/// What the replications of a cell said so far of each metric.
-#[derive(Debug, Default)]
-pub struct Observations {
-    replications: Vec<Vec<Option<Observation>>>,
-}
-
-impl Observations {
-    /// Adds one replication.
-    pub fn add(&mut self, run: &MeasuredRun<'_>) {
-        self.replications.push(METRICS.iter().map(|metric| metric.observe(run)).collect());
-    }
-
-    /// How many replications there are.
-    pub fn count(&self) -> usize {
-        self.replications.len()
-    }
-
-    /// Each metric over all replications, in the order of [`METRICS`].
-    pub fn summarize(&self) -> Vec<MetricSummary> {
-        let one = |(index, metric)| {
-            let sample: Sample = self.replications.iter().filter_map(|found| found[index]).collect();
-            let interval = sample.estimate().map(|estimate| Interval::of(estimate, CONFIDENCE));
-            MetricSummary { metric, interval }
-        };
-        METRICS.iter().enumerate().map(one).collect()
-    }
+/// Each metric over the replications of a cell, of which each said something of all, in the order of [`METRICS`].
+pub fn summarize(replications: &[Vec<Option<Observation>>]) -> Vec<MetricSummary> {
+    let one = |(index, metric)| {
+        let sample: Sample = replications.iter().filter_map(|found| found[index]).collect();
+        let interval = sample.estimate().map(|estimate| Interval::of(estimate, CONFIDENCE));
+        MetricSummary { metric, interval }
+    };
+    METRICS.iter().enumerate().map(one).collect()
 }
 
 impl MetricSummary {

@@ -10,8 +10,8 @@ results_file! {
     TimelineRow in "timeline.csv": "One sample of a cell between two zones, the mean over its replications.";
     of (world: &'a Scenario, place: PlaceId, zone: Option<ZoneId>, sum: &SampleSum, sample: &MeanSample<'_>)
     number time_s ["s"] "simulated time at the beginning of the sample" = Some(sample.start.as_secs_f64());
-    text client_zone [""] "the zone of the clients" = &world.places[place].name;
-    text backend_zone [""] "the zone of the backends; empty where no backend was reached"
+    text client_zone "the zone of the clients" = &world.places[place].name;
+    text backend_zone "the zone of the backends; empty where no backend was reached"
         = zone.map_or("", |zone| &world.zones[zone]);
     number connections_per_s ["connections/s"] "connections begun per second"
         = Some(sum.connections as f64 / sample.seconds);

@@ -1,6 +1,6 @@
 //! What client groups sent to each zone.
 
-use super::{Field, RunRow};
+use super::Field;
 use crate::ids::{ClientId, ZoneId};
 use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Traffic;
@@ -8,11 +8,11 @@ use crate::sim::outcome::Traffic;
 results_file! {
     TrafficRow in "traffic.csv" by replication: "What one client group sent to one zone in one run.";
     of (run: &MeasuredRun<'a>, client: ClientId, zone: Option<ZoneId>, traffic: &Traffic)
-    text client [""] "the client group"
+    text client "the client group"
         = &run.scenario.clients[client].name;
-    text client_zone [""] "where it is: a zone, a kind or another region"
+    text client_zone "where it is: a zone, a kind or another region"
         = &run.scenario.places[run.scenario.clients[client].place].name;
-    text backend_zone [""] "the zone of the backends; empty where no backend was reached"
+    text backend_zone "the zone of the backends; empty where no backend was reached"
         = zone.map_or("", |zone| &run.scenario.zones[zone]);
     count connections ["connections"] "connections" = traffic.connections;
     count failed_connections ["connections"] "connections that failed" = traffic.failed_connections;
@@ -21,8 +21,8 @@ results_file! {
     count response_bytes ["bytes"] "bytes to the clients" = traffic.response_bytes;
 }
 
-impl RunRow for TrafficRow {
-    fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
+impl TrafficRow {
+    pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
         let pairs = run.outcome.traffic.pairs();
         let all =
             pairs.flat_map(|(client, by_zone)| by_zone.pairs().map(move |(zone, it)| (client, zone, it)));

@@ -19,28 +19,19 @@ impl CsvFile {
         path: PathBuf,
         header: impl Iterator<Item = &'a str>,
     ) -> Result<Self, WriteError> {
-        match File::create(&path) {
-            Ok(file) => {
-                let mut created = Self { path, writer: csv::Writer::from_writer(file) };
-                created.write(header.map(Field::Text))?;
-                Ok(created)
-            }
-            Err(source) => Err(WriteError { path, source }),
-        }
+        let file = File::create(&path).map_err(|source| WriteError { path: path.clone(), source })?;
+        let mut created = Self { path, writer: csv::Writer::from_writer(file) };
+        created.write(header.map(|name| Field::Text(name.into())))?;
+        Ok(created)
     }
 
     pub(super) fn write<'a>(&mut self, fields: impl Iterator<Item = Field<'a>>) -> Result<(), WriteError> {
-        for field in fields {
-            let written = match field {
-                Field::Text(text) => self.writer.write_field(text),
-                Field::Owned(text) => self.writer.write_field(text),
-                Field::Count(count) => self.writer.write_field(count.to_string()),
-                Field::Number(value) => self.writer.write_field(value.map(number).unwrap_or_default()),
-            };
-            written.map_err(|error| self.error(error.into()))?;
-        }
-        let ended = self.writer.write_record(None::<&[u8]>);
-        ended.map_err(|error| self.error(error.into()))
+        let texts = fields.map(|field| match field {
+            Field::Text(text) => text.into_owned(),
+            Field::Count(count) => count.to_string(),
+            Field::Number(value) => value.map(number).unwrap_or_default(),
+        });
+        self.writer.write_record(texts).map_err(|error| self.error(error.into()))
     }
 
     /// Writes what is left; all of the file is on the disk then.

@@ -1,11 +1,11 @@
 //! Backends that fail, and how long it takes until the load balancer knows.
 
-use super::{World, check, check_in, failed, group, mean, poisson};
+use super::{OneZone, check, check_in, failed, group, mean, poisson};
 use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::{FailureCause, Outcome};
 use crate::validation::law::DurationLaw;
 use crate::validation::theory::{self, Checking};
-use crate::validation::{Case, Check, Part};
+use crate::validation::{Case, Part};
 
 const INSTANT: &str = "workers = \"unlimited\", service_time = { constant = \"1us\" }";
 
@@ -18,37 +18,25 @@ fn failures(up: &DurationLaw, down: &DurationLaw, mode: &str) -> String {
 
 /// Shares of time, as Poisson arrivals see them.
 pub(in super::super) fn availability() -> Vec<Case> {
-    let exponential = (DurationLaw::exponential(100.0), DurationLaw::exponential(25.0));
+    let even = (DurationLaw::exponential(100.0), DurationLaw::exponential(25.0));
     let skewed = (DurationLaw::weibull(80.0, 0.7), DurationLaw::lognormal(10.0, 1.2));
     let narrow = (DurationLaw::uniform(50.0, 150.0), DurationLaw::constant(25.0));
-    let refusing = |(up, down): &(DurationLaw, DurationLaw)| 1.0 - theory::availability(up.mean, down.mean);
+    let down = 1.0 - theory::availability(skewed.0.mean, skewed.1.mean);
     let unseen = theory::seen_unhealthy(100.0, 25.0, PROBING.0, PROBING.1);
     vec![
-        refused(41, "One backend, exponential times up and down", &exponential),
+        refused(41, "One backend, exponential times up and down", &even),
         refused(42, "One backend, Weibull times up, lognormal times down", &skewed),
         refused(43, "One backend, uniform times up, constant times down", &narrow),
-        spilled(44, "Spillover of four backends that refuse", &exponential, 0.2, "refuse"),
-        spilled(
-            45,
-            "Spillover of four, Weibull times up, lognormal times down",
-            &skewed,
-            refusing(&skewed),
-            "refuse",
-        ),
-        spilled(
-            46,
-            "Spillover of four backends that probes don't reach",
-            &exponential,
-            unseen,
-            "unhealthy_only",
-        ),
+        spilled(44, "Spillover of four backends that refuse", &even, 0.2, "refuse"),
+        spilled(45, "Spillover of four, Weibull times up, lognormal times down", &skewed, down, "refuse"),
+        spilled(46, "Spillover of four backends that probes don't reach", &even, unseen, "unhealthy_only"),
     ]
 }
 
 /// A backend that is down refuses connections.
 fn refused(seed: u32, name: &'static str, (up, down): &(DurationLaw, DurationLaw)) -> Case {
     let server = format!("{INSTANT}, {}", failures(up, down, "refuse"));
-    let world = World { warmup: 2000, duration: 60_000, ..World::new(seed, poisson(0.5), server) };
+    let world = OneZone { warmup: 2000, duration: 60_000, ..OneZone::new(seed, poisson(0.5), server) };
     let exact = 1.0 - theory::availability(up.mean, down.mean);
     world.case(
         name,
@@ -74,7 +62,7 @@ fn spilled(
     let backends = format!(
         "{{ group = \"ga\", zone = \"a\", size = 4, {own} }}, {{ group = \"gb\", zone = \"b\", size = 1 }}"
     );
-    let world = World {
+    let world = OneZone {
         warmup: 1000,
         duration: 60_000,
         backends,
@@ -86,21 +74,16 @@ fn spilled(
                set = { \"backend_service.zonal_affinity.spillover\" = \"SPILL_CROSS_ZONE\" }\n\
                sweep = { \"backend_service.zonal_affinity.spillover_ratio\" = [0.25, 0.5, 0.75, 1.0] }"
             .to_owned(),
-        ..World::new(seed, poisson(0.5), INSTANT.to_owned())
+        ..OneZone::new(seed, poisson(0.5), INSTANT.to_owned())
     };
-    let bounds = [0.7, 0.22, 0.08, 0.035];
-    let checks = (1..).zip(bounds).map(|(needed, bound)| {
+    let share = |outcome: &Outcome| Part {
+        part: outcome.decided(PlacementOutcome::Spilled) as f64,
+        whole: outcome.started as f64,
+    };
+    let checks = (1..).zip([0.7, 0.22, 0.08, 0.035]).map(|(needed, bound)| {
         let quantity = format!("share spilled, {needed} of 4 needed");
-        check_in(
-            needed - 1,
-            quantity,
-            theory::fewer_up(needed as u32, 4, 1.0 - unhealthy),
-            bound,
-            |outcome| Part {
-                part: outcome.decided(PlacementOutcome::Spilled) as f64,
-                whole: outcome.started as f64,
-            },
-        )
+        let exact = theory::fewer_up(needed as u32, 4, 1.0 - unhealthy);
+        check_in(needed - 1, quantity, exact, bound, share)
     });
     let mut case = world.case(name, "binomial, PASTA", checks.collect());
     case.text = case.text.replace("zones = [\"a\"]", "zones = [\"a\", \"b\"]");
@@ -109,6 +92,7 @@ fn spilled(
 
 /// How long it takes to learn of a change, and what that costs.
 pub(in super::super) fn detection() -> Vec<Case> {
+    use Change::{Recovery, Refusal, Silence};
     let checking = |interval: f64, timeout: f64, threshold: u32| Checking {
         interval,
         timeout,
@@ -116,31 +100,33 @@ pub(in super::super) fn detection() -> Vec<Case> {
         round_trip: 0.01,
         phase: 0.5,
     };
-    let [first, last] = [0.25, 0.75].map(|phase| Checking { phase, ..checking(5.0, 5.0, 2) });
-    let mut cases = vec![
-        delay(51, "Silent death, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Silence),
-        delay(52, "Refusal, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Refusal),
-        delay(53, "Recovery, probes of 5 s × 2", checking(5.0, 5.0, 2), Change::Recovery),
-        delay(54, "Silent death, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Silence),
-        delay(55, "Refusal, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Refusal),
-        delay(56, "Recovery, probes of 10 s (timeout 2 s) × 3", checking(10.0, 2.0, 3), Change::Recovery),
+    let (fast, slow) = (checking(5.0, 5.0, 2), checking(10.0, 2.0, 3));
+    let changes = [
+        (fast, Silence),
+        (fast, Refusal),
+        (fast, Recovery),
+        (slow, Silence),
+        (slow, Refusal),
+        (slow, Recovery),
     ];
-    cases.extend([
-        voted(57, "Silent death, any of three probers", "any", last, Change::Silence),
-        voted(58, "Recovery, any of three probers", "any", first, Change::Recovery),
-        voted(59, "Refusal, most of three probers", "majority", checking(5.0, 5.0, 2), Change::Refusal),
-    ]);
-    let windows = [
-        ("One of five dies silently, probes of 8 s × 3", "One of five refuses, probes of 8 s × 3", 8.0, 3),
-        ("One of five dies silently, probes of 5 s × 2", "One of five refuses, probes of 5 s × 2", 5.0, 2),
-        ("One of five dies silently, probes of 3 s × 2", "One of five refuses, probes of 3 s × 2", 3.0, 2),
+    let alone = (51..).zip(changes).map(|(seed, (checking, change))| {
+        let name = match change {
+            Silence => "Silent death",
+            Refusal => "Refusal",
+            Recovery => "Recovery",
+        };
+        delay(seed, format!("{name}, {}", probes(checking)), checking, change)
+    });
+    let [first, last] = [0.25, 0.75].map(|phase| Checking { phase, ..fast });
+    let several = [
+        voted(57, "Silent death, any of three probers", "any", last, Silence),
+        voted(58, "Recovery, any of three probers", "any", first, Recovery),
+        voted(59, "Refusal, most of three probers", "majority", fast, Refusal),
     ];
-    for ((silent, refusing, interval, threshold), seed) in windows.into_iter().zip(61..) {
-        let checking = checking(interval, interval, threshold);
-        cases.push(lost(seed, silent, checking, Change::Silence));
-        cases.push(lost(seed + 10, refusing, checking, Change::Refusal));
-    }
-    cases
+    let windows = (61..).zip([checking(8.0, 8.0, 3), fast, checking(3.0, 3.0, 2)]);
+    let lost = windows
+        .flat_map(|(seed, checking)| [lost(seed, checking, Silence), lost(seed + 10, checking, Refusal)]);
+    alone.chain(several).chain(lost).collect()
 }
 
 /// What happens to a backend.
@@ -149,6 +135,12 @@ enum Change {
     Silence,
     Refusal,
     Recovery,
+}
+
+/// A health check in words.
+fn probes(Checking { interval, timeout, threshold, .. }: Checking) -> String {
+    let timeout = if timeout < interval { format!(" (timeout {timeout} s)") } else { String::new() };
+    format!("probes of {interval} s{timeout} × {threshold}")
 }
 
 fn keys(checking: Checking, initial_state: &str) -> String {
@@ -161,14 +153,14 @@ fn keys(checking: Checking, initial_state: &str) -> String {
 
 /// The same with three probers, of which any that holds a backend healthy, or most, decide.
 fn voted(seed: u32, name: &'static str, verdict: &str, checking: Checking, change: Change) -> Case {
-    let mut case = delay(seed, name, checking, change);
+    let mut case = delay(seed, name.to_owned(), checking, change);
     let probers = format!("health_check = {{ probers = {{ count = 3, verdict = \"{verdict}\" }}, ");
     case.text = case.text.replace("health_check = { ", &probers);
     case
 }
 
 /// From the change of 50 backends to when the load balancer knows, by how long it holds them unhealthy.
-fn delay(seed: u32, name: &'static str, checking: Checking, change: Change) -> Case {
+fn delay(seed: u32, name: String, checking: Checking, change: Change) -> Case {
     const AT: u32 = 100;
     const END: u32 = 200;
     let (initial_state, fault, exact) = match change {
@@ -178,14 +170,14 @@ fn delay(seed: u32, name: &'static str, checking: Checking, change: Change) -> C
             ("UNHEALTHY", format!("at = \"0s\"\nduration = \"{AT}s\"\nkind = \"refuse\""), checking.answer())
         }
     };
-    let world = World {
+    let world = OneZone {
         warmup: 0,
         duration: END,
         backends: group(50),
         round_trip: DurationLaw::constant(checking.round_trip).toml,
         check: keys(checking, initial_state),
         more: format!("[[faults]]\ntarget = {{ group = \"ig\" }}\n{fault}"),
-        ..World::new(seed, poisson(1.0), INSTANT.to_owned())
+        ..OneZone::new(seed, poisson(1.0), INSTANT.to_owned())
     };
     let backend_delay = move |unhealthy_nanos: u64| {
         let unhealthy = unhealthy_nanos as f64 / 1e9;
@@ -202,16 +194,16 @@ fn delay(seed: u32, name: &'static str, checking: Checking, change: Change) -> C
 }
 
 /// New connections that one of five backends loses before the load balancer knows that it is down. Clients send one SYN.
-fn lost(seed: u32, name: &'static str, checking: Checking, change: Change) -> Case {
+fn lost(seed: u32, checking: Checking, change: Change) -> Case {
     let (rate, backends) = (50.0, 5);
-    let (kind, cause, window) = match change {
-        // A SYN meets what comes to pass while it is under way, half a round trip.
-        Change::Silence => ("silent", FailureCause::ConnectTimeout, checking.silence()),
-        Change::Refusal | Change::Recovery => ("refuse", FailureCause::Refused, checking.answer()),
+    let (what, kind, cause, window) = match change {
+        Change::Silence => ("dies silently", "silent", FailureCause::ConnectTimeout, checking.silence()),
+        Change::Refusal | Change::Recovery => ("refuses", "refuse", FailureCause::Refused, checking.answer()),
     };
+    // A SYN meets what comes to pass while it is under way, half a round trip.
     let window = window + checking.round_trip / 2.0;
-    let world = World {
-        replications: 200,
+    let world = OneZone {
+        repetition: "replications = 200".to_owned(),
         warmup: 0,
         duration: 50,
         backends: group(backends),
@@ -219,11 +211,9 @@ fn lost(seed: u32, name: &'static str, checking: Checking, change: Change) -> Ca
         check: keys(checking, "HEALTHY"),
         client: "connect_timeout = \"900ms\"".to_owned(),
         more: format!("[[faults]]\nat = \"12s\"\ntarget = {{ backends = [\"ig-3\"] }}\nkind = \"{kind}\""),
-        ..World::new(seed, poisson(rate), INSTANT.to_owned())
+        ..OneZone::new(seed, poisson(rate), INSTANT.to_owned())
     };
-    let checks: Vec<Check> =
-        vec![check("lost connections", rate / f64::from(backends) * window, 0.08, move |outcome| {
-            mean(outcome.failed(cause) as f64)
-        })];
-    world.case(name, "rate / N × window of HCK-10", checks)
+    let failed = move |outcome: &Outcome| mean(outcome.failed(cause) as f64);
+    let checks = vec![check("lost connections", rate / f64::from(backends) * window, 0.08, failed)];
+    world.case(format!("One of five {what}, {}", probes(checking)), "rate / N × window of HCK-10", checks)
 }

@@ -1,6 +1,6 @@
 //! Packets that are lost, and connections that outlive their backend's removal.
 
-use super::{World, check, failed, poisson};
+use super::{OneZone, check, failed, poisson};
 use crate::experiment::Overrides;
 use crate::sim::outcome::{FailureCause, Latency, Outcome};
 use crate::stats::Histogram;
@@ -13,16 +13,16 @@ pub(in super::super) fn network() -> Vec<Case> {
 }
 
 /// A world whose network loses each packet with probability `lost`.
-fn lossy(seed: u32, lost: f64, round_trip: f64) -> World {
+fn lossy(seed: u32, lost: f64, round_trip: f64) -> OneZone {
     let server = format!("workers = \"unlimited\", service_time = {}", DurationLaw::exponential(0.01).toml);
-    World {
+    OneZone {
         warmup: 0,
         duration: 200,
         round_trip: DurationLaw::constant(round_trip).toml,
         more: format!(
             "[[faults]]\nat = \"0s\"\ntarget = {{ link = [\"a\", \"a\"] }}\nkind = \"link_loss\"\nprobability = {lost:?}"
         ),
-        ..World::new(seed, poisson(100.0), server)
+        ..OneZone::new(seed, poisson(100.0), server)
     }
 }
 
@@ -69,14 +69,9 @@ const WAITS: (f64, f64) = (30.0, 540.0);
 
 /// Of the connections open when a zone is drained, those with longer residual lives than the timeout break.
 fn drain() -> Case {
-    let set = [
-        ("simulation.duration", "17m"),
-        ("operations.0.at", "11m"),
-        (
-            "sweep.\"backend_service.connection_draining.draining_timeout\"",
-            "[\"0s\", \"60s\", \"180s\", \"300s\"]",
-        ),
-    ];
+    let sweep = r#"sweep."backend_service.connection_draining.draining_timeout""#;
+    let timeouts = r#"["0s", "60s", "180s", "300s"]"#;
+    let set = [("simulation.duration", "17m"), ("operations.0.at", "11m"), (sweep, timeouts)];
     let set = set.map(|(path, value)| (path.to_owned(), value.to_owned())).to_vec();
     let checks = [(1, 60.0, 0.05), (2, 180.0, 0.1), (3, 300.0, 0.2)].map(|(cell, seconds, bound)| Check {
         quantity: format!("share of open connections broken, timeout {seconds} s"),
@@ -88,7 +83,7 @@ fn drain() -> Case {
         }),
     });
     Case {
-        name: "A drained zone, waits of experiments/drain.toml",
+        name: "A drained zone, waits of experiments/drain.toml".to_owned(),
         source: "residual life; Ross, 3.4",
         text: DRAIN.to_owned(),
         overrides: Overrides { set, replications: Some(20), ..Overrides::default() },

@@ -23,10 +23,9 @@ by replication, corrected for all that were tried (Holm). Interval: 95 %.
 type Found = (String, LineAnswer);
 
 pub(super) fn render(search: &Search, name: &str, found: &[Found]) -> String {
-    let (low, high) = (value_at(search, 0), value_at(search, search.grid().len() - 1));
-    let range =
-        format!("{} from {low} to {high} in steps of {}", search.request().path, search.request().step);
-    let goal = &search.question().goal;
+    let (low, high) = (value_at(search, 0), value_at(search, search.grid.len() - 1));
+    let range = format!("{} from {low} to {high} in steps of {}", search.request.path, search.request.step);
+    let goal = &search.question.goal;
     let (sought, table, legend) = match goal {
         Goal::Boundary(constraints) => {
             let limits: Vec<String> = constraints.iter().map(ToString::to_string).collect();
@@ -48,7 +47,7 @@ pub(super) fn render(search: &Search, name: &str, found: &[Found]) -> String {
 }
 
 fn value_at(search: &Search, at: usize) -> &str {
-    search.grid()[at].as_str()
+    search.grid[at].as_str()
 }
 
 fn values_at(search: &Search, positions: &[usize]) -> String {
@@ -148,7 +147,7 @@ fn notes(search: &Search, answer: &LineAnswer) -> Vec<String> {
             values_at(search, &answer.strays)
         ));
     }
-    for (metric, name) in search.question().metrics().enumerate() {
+    for (metric, name) in search.question.metrics().enumerate() {
         let own = answer.turns.iter().filter(|(of, _)| *of == metric).map(|(_, turn)| {
             let verb = if turn.rises { "rises" } else { "falls" };
             format!("{verb} from {} to {}", value_at(search, turn.from), value_at(search, turn.to))
