@@ -29,7 +29,7 @@ pub use backend_service::{
 };
 pub use control_plane::{ControlPlane, PlannedInstance};
 pub(crate) use error::quoted;
-pub use error::{ApiError, Reason, Remedy};
+pub use error::{ApiError, FieldPaths, HelpText, Reason, Remedy};
 pub use fields::OtherFields;
 pub use forwarding_rule::{ForwardingRule, Route, Scheme};
 pub use health_check::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType};

@@ -22,7 +22,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::metrics::tables::{
-    BackendRow, CsvRow, DecisionRow, LatencyRow, SummaryRow, TimelineRow, TrafficRow,
+    BackendRow, CsvRow, DecisionRow, FileRow, LatencyRow, RUN_FILES, SummaryRow, TimelineRow, TrafficRow,
 };
 use crate::unfit::Unfit;
 use description::Description;
@@ -42,12 +42,11 @@ pub fn is_unfinished(dir: &Path) -> bool {
     dir.join(JOURNAL).exists()
 }
 
-/// Files that a folder can do without.
-const DETAILS: [&str; 5] = ["traffic.csv", "latency.csv", "backends.csv", "decisions.csv", "timeline.csv"];
-
-/// The files that were left out of the folder `dir`, and what they show with them.
+/// The files that were left out of the folder `dir`, and what they show with them: it can do without those of runs and
+/// the timeline.
 pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
-    DETAILS.into_iter().filter(move |name| !dir.join(name).exists())
+    let details = RUN_FILES.into_iter().map(|(file, _)| file.name).chain([TimelineRow::FILE.name]);
+    details.filter(move |name| !dir.join(name).exists())
 }
 
 /// A results folder in memory.

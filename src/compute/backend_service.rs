@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::ApiError;
+use super::error::{ApiError, FieldPaths};
 use super::fields::fields;
 use super::forwarding_rule::{ForwardingRule, Scheme};
 use super::{Assumptions, Reference, number};
@@ -384,7 +384,7 @@ impl BackendService {
                 "write NONE, CLIENT_IP_PORT_PROTO, CLIENT_IP_PROTO or CLIENT_IP",
             ));
         }
-        let (field, what): (&'static [&'static str], _) = if self.has_zonal_affinity() {
+        let (field, what): (FieldPaths, _) = if self.has_zonal_affinity() {
             (&[SPILLOVER], "external load balancers have no zonal affinity")
         } else if self.is_subset() {
             (&[SUBSETTING], "external load balancers have no backend subsetting")

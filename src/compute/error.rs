@@ -36,13 +36,19 @@ impl fmt::Display for Reason {
     }
 }
 
+/// Paths of fields from their resource.
+pub type FieldPaths = &'static [&'static str];
+
+/// What to do, with fields and values as the API has them, and durations with a unit.
+pub type HelpText = Cow<'static, str>;
+
 /// What can't be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
     /// The API's reason; absent for what zonesim alone refuses.
     pub reason: Option<Reason>,
-    /// The fields that contradict each other, or the one that is wrong, as paths from the resource.
-    pub fields: &'static [&'static str],
+    /// The fields that contradict each other, or the one that is wrong.
+    pub fields: FieldPaths,
     /// What is wrong: a clause of its own, or said of the first field.
     pub what: String,
     /// Whether `what` is said of the first field, as `can't be combined with …` is.
@@ -54,8 +60,8 @@ pub struct ApiError {
 /// What to do instead of what is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// This, with fields and values as the API has them, and durations with a unit.
-    Words(Cow<'static, str>),
+    /// This.
+    Words(HelpText),
     /// Another name.
     Choose {
         /// The one that was given.
@@ -71,35 +77,27 @@ impl ApiError {
     /// What the API refuses for `reason`, in a clause of its own.
     pub fn because(
         reason: Reason,
-        fields: &'static [&'static str],
+        fields: FieldPaths,
         what: impl Into<String>,
-        help: impl Into<Cow<'static, str>>,
+        help: impl Into<HelpText>,
     ) -> Self {
         let help = Remedy::Words(help.into());
         Self { reason: Some(reason), fields, what: what.into(), is_of_field: false, help }
     }
 
     /// What the API calls invalid.
-    pub fn invalid(
-        fields: &'static [&'static str],
-        what: impl Into<String>,
-        help: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    pub fn invalid(fields: FieldPaths, what: impl Into<String>, help: impl Into<HelpText>) -> Self {
         Self::because(Reason::Invalid, fields, what, help)
     }
 
     /// What zonesim alone refuses.
-    pub fn own(
-        fields: &'static [&'static str],
-        what: impl Into<String>,
-        help: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    pub fn own(fields: FieldPaths, what: impl Into<String>, help: impl Into<HelpText>) -> Self {
         Self { reason: None, ..Self::invalid(fields, what, help) }
     }
 
     /// `found`, which a field names and which is none of the `known` ones; `kinds` is what they are, in the plural.
     pub fn not_found<'a>(
-        fields: &'static [&'static str],
+        fields: FieldPaths,
         found: &str,
         kinds: &'static str,
         known: impl IntoIterator<Item = &'a str>,

@@ -1,11 +1,9 @@
 //! Health checks (HCK-1 to HCK-3, RES-3, RES-4). All types probe alike here: what counts is when.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::ApiError;
+use super::error::{ApiError, FieldPaths, HelpText};
 use super::fields::fields;
 use super::number;
 use crate::lb::health::{HealthChecking, Probers, Thresholds};
@@ -112,7 +110,7 @@ impl ProbeTiming {
 }
 
 /// `value` as the whole seconds of an interval or a timeout: 1 to 300.
-fn whole_seconds(field: &'static [&'static str], value: SimDuration) -> Result<SimDuration, ApiError> {
+fn whole_seconds(field: FieldPaths, value: SimDuration) -> Result<SimDuration, ApiError> {
     let seconds = value.as_secs_f64();
     match out_of(seconds, 300.0).or((seconds.fract() != 0.0).then(|| "Must be an integer".to_owned())) {
         None => Ok(value),
@@ -121,7 +119,7 @@ fn whole_seconds(field: &'static [&'static str], value: SimDuration) -> Result<S
 }
 
 /// `value` as a number of equal results in a row: 1 to 10.
-fn threshold(field: &'static [&'static str], value: i64) -> Result<u8, ApiError> {
+fn threshold(field: FieldPaths, value: i64) -> Result<u8, ApiError> {
     match out_of(value as f64, 10.0) {
         None => Ok(value as u8),
         Some(why) => Err(out_of_range(field, value, &why, "write a number from 1 to 10")),
@@ -137,10 +135,10 @@ fn out_of(value: f64, most: f64) -> Option<String> {
 }
 
 fn out_of_range(
-    field: &'static [&'static str],
+    field: FieldPaths,
     value: impl std::fmt::Display,
     why: &str,
-    help: impl Into<Cow<'static, str>>,
+    help: impl Into<HelpText>,
 ) -> ApiError {
     let what = format!("Invalid value for field 'resource.{}': '{value}'. {why}", field[0]);
     ApiError::invalid(field, what, help)

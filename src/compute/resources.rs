@@ -1,7 +1,7 @@
 //! The resources of a region by name, and the methods that change them (MTH).
 
 use super::backend_service::{BackendService, ServiceBackend};
-use super::error::{ApiError, Reason, quoted};
+use super::error::{ApiError, FieldPaths, Reason, quoted};
 use super::forwarding_rule::ForwardingRule;
 use super::health_check::{HealthCheck, HttpHealthCheck};
 use super::instance::InstanceGroup;
@@ -286,7 +286,7 @@ impl Resources {
     }
 
     /// The pool called `name`, as one of `fields` says.
-    fn pool(&self, name: &str, fields: &'static [&'static str]) -> Result<&TargetPool, ApiError> {
+    fn pool(&self, name: &str, fields: FieldPaths) -> Result<&TargetPool, ApiError> {
         let found = self.target_pools.iter().find(|pool| pool.name == name);
         found.ok_or_else(|| ApiError::not_found(fields, name, "target pools", self.pool_names()))
     }

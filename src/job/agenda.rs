@@ -161,10 +161,9 @@ impl Agenda {
     /// Plans `more` replications of `cell`; gives them.
     fn plan(&mut self, cell: usize, more: u32) -> Vec<RunId> {
         let sequence = self.sequences.get_mut(&cell).expect("the cell is run for a precision");
-        let from = sequence.planned;
-        sequence.planned += more;
-        let runs = (from..sequence.planned).map(|replication| RunId { cell, replication });
-        let runs: Vec<RunId> = runs.collect();
+        let planned = sequence.planned..sequence.planned + more;
+        sequence.planned = planned.end;
+        let runs: Vec<RunId> = planned.map(|replication| RunId { cell, replication }).collect();
         self.runs.extend(&runs);
         runs
     }

@@ -16,16 +16,11 @@ pub fn expected_connections(scenario: &Scenario) -> Option<f64> {
 /// The cost of a run of each cell: connections, or simulated seconds for all if a cell's connections are unknown. Never
 /// zero.
 pub fn costs(experiment: &Experiment) -> Vec<u64> {
-    let of_cell = |cell| {
-        let scenario = experiment.scenario(cell);
-        (expected_connections(&scenario), scenario.timing.window_end().as_secs_f64())
-    };
-    let cells: Vec<(Option<f64>, f64)> = experiment.cells().iter().map(of_cell).collect();
-    let all_known = cells.iter().all(|(connections, _)| connections.is_some());
-    let cost =
-        |(connections, seconds): (Option<f64>, f64)| connections.filter(|_| all_known).unwrap_or(seconds);
+    let scenarios = || experiment.cells().iter().map(|cell| experiment.scenario(cell));
+    let connections: Option<Vec<f64>> = scenarios().map(|scenario| expected_connections(&scenario)).collect();
+    let seconds = || scenarios().map(|scenario| scenario.timing.window_end().as_secs_f64()).collect();
     // The cast saturates.
-    cells.into_iter().map(|cell| (cost(cell).round() as u64).max(1)).collect()
+    connections.unwrap_or_else(seconds).into_iter().map(|cost| (cost.round() as u64).max(1)).collect()
 }
 
 /// `runs`, the longest first. Equal ones keep their order.

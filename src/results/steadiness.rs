@@ -89,19 +89,21 @@ impl Batches {
 
     /// The mean of `series` over the batches `range`; absent if there is nothing in them.
     fn mean(&self, series: Series, range: std::ops::Range<usize>) -> Option<f64> {
-        let (parts, wholes) = range.map(|batch| self.part(series, batch)).unzip();
-        Sample::ratios(parts, wholes).estimate().map(|estimate| estimate.value)
+        ratio(range.map(|batch| self.part(series, batch)))
     }
+}
+
+/// The sum of parts over the sum of their wholes.
+fn ratio(parts: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (parts, wholes) = parts.unzip();
+    Sample::ratios(parts, wholes).estimate().map(|estimate| estimate.value)
 }
 
 /// `series`, averaged over `runs`. A batch without a value has that of its neighbour, which changes nothing; absent if no
 /// batch has one.
 pub fn averaged(runs: &[Batches], series: Series) -> Option<Vec<f64>> {
     let count = runs.iter().map(Batches::count).min()?;
-    let mean = |batch: usize| {
-        let (parts, wholes) = runs.iter().map(|run| run.part(series, batch)).unzip();
-        Sample::ratios(parts, wholes).estimate().map(|estimate| estimate.value)
-    };
+    let mean = |batch| ratio(runs.iter().map(|run| run.part(series, batch)));
     let found: Vec<Option<f64>> = (0..count).map(mean).collect();
     let mut last = found.iter().copied().flatten().next()?;
     let filled = found.into_iter().map(|value| {

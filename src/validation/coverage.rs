@@ -191,8 +191,7 @@ fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<Obser
         let RunnerEvent::Finished(id, outcome) = event else { return Ok(ControlFlow::Continue(Vec::new())) };
         Ok(ControlFlow::Continue(measured(&experiment, id, &outcome, |run| {
             for claim in claims {
-                let metric = Metric::find(claim.metric).expect("a metric of this version");
-                let observation = metric.observe(run).expect("every run has a value");
+                let observation = Metric::of(claim.metric).observe(run).expect("every run has a value");
                 found.insert((claim.metric, id), observation);
             }
             agenda.observe(id, run)

@@ -46,14 +46,11 @@ impl WarmupEntry {
 
     /// It in words.
     pub fn text(&self) -> String {
+        let Self { rule, seconds, pilots, cell, series, deleted_share } = self;
+        let share = Unit::Percent.text(*deleted_share);
         format!(
-            "{} s, found by {} in {} pilot runs of each cell ({} of {} take longest): {} of the simulated time",
-            self.seconds,
-            self.rule,
-            self.pilots,
-            self.series,
-            self.cell,
-            Unit::Percent.text(self.deleted_share)
+            "{seconds} s, found by {rule} in {pilots} pilot runs of each cell ({series} of {cell} take longest): {share} of \
+             the simulated time"
         )
     }
 }
@@ -87,13 +84,11 @@ impl ShortWarmup {
     }
 
     pub(super) fn text(&self) -> String {
+        let Self { name, series, seconds, share, .. } = self;
+        let share = Unit::Percent.text(*share);
         format!(
-            "the warm-up looks too short for {}: {} still show the beginning of the run for {} s, which changes their mean by \
-             {}; lengthen simulation.warmup, or write \"auto\"",
-            self.name,
-            self.series,
-            self.seconds,
-            Unit::Percent.text(self.share)
+            "the warm-up looks too short for {name}: {series} still show the beginning of the run for {seconds} s, which \
+             changes their mean by {share}; lengthen simulation.warmup, or write \"auto\""
         )
     }
 }
@@ -164,27 +159,25 @@ impl PrecisionEntry {
 
     /// A line for each cell that ended without its precision.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.not_reached.iter().map(|missed| self.warning(missed)).collect()
-    }
-
-    fn warning(&self, missed: &NotReached) -> String {
-        let NotReached { name, replications, .. } = missed;
         let (metric, unit) = (&self.metric, Metric::of(&self.metric).format);
-        let Some((half, allowed)) = missed.half_width.zip(missed.allowed_half_width) else {
-            return format!(
-                "{metric} of {name} has no value in {replications} replications: its precision can't be judged"
-            );
+        let warning = |NotReached { name, replications, half_width, allowed_half_width, .. }: &NotReached| {
+            let Some((half, allowed)) = half_width.zip(*allowed_half_width) else {
+                return format!(
+                    "{metric} of {name} has no value in {replications} replications: its precision can't be judged"
+                );
+            };
+            let (known, asked) = (unit.text(half), unit.text(allowed));
+            let why = if half <= allowed {
+                format!("within ±{asked}, but not for long enough to be believed")
+            } else {
+                format!("not to ±{asked}")
+            };
+            format!(
+                "{metric} of {name} is known to ±{known} after {replications} replications, {why}: the precision is not \
+                 reached; raise max_replications"
+            )
         };
-        let (half_text, allowed_text) = (unit.text(half), unit.text(allowed));
-        let why = if half <= allowed {
-            format!("within ±{allowed_text}, but not for long enough to be believed")
-        } else {
-            format!("not to ±{allowed_text}")
-        };
-        format!(
-            "{metric} of {name} is known to ±{half_text} after {replications} replications, {why}: the precision is not \
-             reached; raise max_replications"
-        )
+        self.not_reached.iter().map(warning).collect()
     }
 }
 
