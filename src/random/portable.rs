@@ -5,97 +5,40 @@
 //! same values on every machine.
 
 use std::num::FpCategory;
-use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use std::ops::Neg;
 
-use num_traits::{Float, Num, NumCast, One, ToPrimitive, Zero};
+use num_derive::{Num, NumCast, NumOps, One, ToPrimitive, Zero};
+use num_traits::Float;
 use rand::Rng;
 use rand_distr::{Distribution, Exp1, Open01, OpenClosed01, StandardNormal};
 
 use super::ziggurat::{exponential, normal, open_unit};
 
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Num, NumCast, NumOps, One, ToPrimitive, Zero)]
 pub(super) struct Portable(pub(super) f64);
 
-impl Distribution<Portable> for Exp1 {
-    fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Portable {
-        Portable(exponential(rng))
-    }
-}
-
-impl Distribution<Portable> for StandardNormal {
-    fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Portable {
-        Portable(normal(rng))
-    }
-}
-
-impl Distribution<Portable> for Open01 {
-    fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Portable {
-        Portable(open_unit(rng.next_u64()))
-    }
-}
-
-impl Distribution<Portable> for OpenClosed01 {
-    fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Portable {
-        Portable(open_unit(rng.next_u64()))
-    }
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident),+) => {$(
-        impl $trait for Portable {
-            type Output = Self;
-            fn $method(self, other: Self) -> Self {
-                Self($trait::$method(self.0, other.0))
+/// What `rand_distr` draws itself, by our own ways.
+macro_rules! draws {
+    ($($law:ident: $draw:expr,)+) => {$(
+        impl Distribution<Portable> for $law {
+            fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Portable {
+                Portable($draw(rng))
             }
         }
     )+};
 }
-operators!(Add add, Sub sub, Mul mul, Div div, Rem rem);
+
+draws! {
+    Exp1: exponential,
+    StandardNormal: normal,
+    Open01: |rng: &mut R| open_unit(rng.next_u64()),
+    OpenClosed01: |rng: &mut R| open_unit(rng.next_u64()),
+}
 
 impl Neg for Portable {
     type Output = Self;
     fn neg(self) -> Self {
         Self(-self.0)
-    }
-}
-
-impl Zero for Portable {
-    fn zero() -> Self {
-        Self(0.0)
-    }
-    fn is_zero(&self) -> bool {
-        self.0 == 0.0
-    }
-}
-
-impl One for Portable {
-    fn one() -> Self {
-        Self(1.0)
-    }
-}
-
-impl Num for Portable {
-    type FromStrRadixErr = num_traits::ParseFloatError;
-    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
-        f64::from_str_radix(text, radix).map(Self)
-    }
-}
-
-impl ToPrimitive for Portable {
-    fn to_i64(&self) -> Option<i64> {
-        self.0.to_i64()
-    }
-    fn to_u64(&self) -> Option<u64> {
-        self.0.to_u64()
-    }
-    fn to_f64(&self) -> Option<f64> {
-        Some(self.0)
-    }
-}
-
-impl NumCast for Portable {
-    fn from<T: ToPrimitive>(value: T) -> Option<Self> {
-        value.to_f64().map(Self)
     }
 }
 
