@@ -384,8 +384,10 @@ impl Segment {
         let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 5];
         let old = std::mem::replace(&mut self.slots, bigger);
         self.stored = 0;
+        let oldest = epochs.oldest(now);
         // The order of slots is that of the keys' hashes, so both are walked from front to back.
-        old.into_iter().for_each(|slot| self.put_back(now, slot, epochs));
+        let counted = old.into_iter().filter(|slot| !slot.is_empty() && slot.age(now) <= oldest);
+        counted.for_each(|slot| self.put_back(slot));
     }
 
     /// One pass in place: takes every entry out and puts those that live and pass `keep` back, nearer to their homes. It
@@ -393,27 +395,29 @@ impl Segment {
     #[cold]
     fn rebuild(&mut self, now: SimTime, epochs: &mut Epochs, keep: &impl Fn(BackendId) -> bool) {
         self.stored = 0;
+        let oldest = epochs.oldest(now);
         let start = self.slots.iter().position(|slot| slot.is_empty()).expect("a segment is never full");
         let mut position = self.next(start);
         while position != start {
-            let slot = std::mem::replace(&mut self.slots[position], Slot::EMPTY);
-            if slot.is_empty() || keep(slot.entry().backend) {
-                self.put_back(now, slot, epochs);
-            } else {
-                epochs.removed(now, slot.age(now));
+            let slot = self.slots[position];
+            if !slot.is_empty() {
+                self.slots[position] = Slot::EMPTY;
+                let age = slot.age(now);
+                if !keep(slot.entry().backend) {
+                    epochs.removed(now, age);
+                } else if age <= oldest {
+                    self.put_back(slot);
+                }
             }
             position = self.next(position);
         }
     }
 
-    /// Puts a slot's entry back, if it is one that is counted.
     #[inline]
-    fn put_back(&mut self, now: SimTime, slot: Slot, epochs: &Epochs) {
-        if !slot.is_empty() && !epochs.is_over(slot.age(now), now) {
-            let position = self.vacancy(slot.key.hash().home(self.slots.len()));
-            self.slots[position] = slot;
-            self.stored += 1;
-        }
+    fn put_back(&mut self, slot: Slot) {
+        let position = self.vacancy(slot.key.hash().home(self.slots.len()));
+        self.slots[position] = slot;
+        self.stored += 1;
     }
 }
 
