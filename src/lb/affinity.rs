@@ -88,8 +88,7 @@ impl Fields {
         }
     }
 
-    /// The hash that selects a backend. It is equal in both directions of a connection (AFF-8), except over the source
-    /// alone.
+    /// The hash that selects a backend: equal in both directions of a connection (AFF-8), except over the source alone.
     #[inline]
     pub fn selection_hash(self, tuple: &FiveTuple) -> u64 {
         let (source, destination, protocol) = self.of(tuple);

@@ -72,7 +72,6 @@ impl Hash {
         (self.0 >> (u64::BITS - SEGMENT_BITS)) as usize
     }
 
-    /// Where the search for it begins, in a segment of `slots` slots.
     #[inline]
     fn home(self, slots: usize) -> usize {
         ((u128::from(self.0 << SEGMENT_BITS) * slots as u128) >> 64) as usize
@@ -104,7 +103,6 @@ impl Destinations {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Where its packets go.
     pub(super) backend: BackendId,
     /// The outcome of the decision that placed it there.
     pub(super) outcome: PlacementOutcome,
@@ -130,7 +128,6 @@ impl Slot {
         self.key == TrackingKey::NONE
     }
 
-    /// Notes a packet at time `now`.
     #[inline]
     fn touch(&mut self, now: SimTime) {
         self.stamp = self.stamp & TAG_MASK | clock(now);
@@ -168,7 +165,6 @@ pub(super) struct ConnectionTable {
     timeout: SimDuration,
     destinations: Destinations,
     epochs: Epochs,
-    /// When dead entries were dropped last everywhere.
     last_pass: SimTime,
 }
 
@@ -186,7 +182,6 @@ impl ConnectionTable {
         }
     }
 
-    /// The key of a packet of which `fields` count.
     #[inline(always)]
     pub(super) fn key(&mut self, fields: Fields, tuple: &FiveTuple) -> TrackingKey {
         let (source, destination, protocol) = fields.of(tuple);
@@ -201,7 +196,7 @@ impl ConnectionTable {
         self.slots * size_of::<Slot>() > 1 << 20
     }
 
-    /// Asks the processor to fetch the slots where the search for `key` begins; `is_new` if it will be long, to an empty
+    /// Fetches ahead the slots where the search for `key` begins: more if it `is_new`, since that ends at an empty
     /// slot.
     #[inline]
     pub(super) fn prefetch(&self, key: TrackingKey, is_new: bool) {
@@ -233,7 +228,6 @@ impl ConnectionTable {
         Some(entry)
     }
 
-    /// Removes every entry whose backend does not pass `keep`.
     pub(super) fn retain(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
         self.advance(now);
         self.pass(now, keep);
@@ -249,7 +243,6 @@ impl ConnectionTable {
         self.epochs.end(now);
     }
 
-    /// Makes `key`'s entry say `entry`, replacing an older one.
     #[inline]
     pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, entry: Entry) {
         self.advance(now);
@@ -280,13 +273,11 @@ impl ConnectionTable {
         segment.slots[position] = Slot::new(key, entry, now);
     }
 
-    /// The most live entries at one time since [`restart_peak`](Self::restart_peak). Entries that die idle are
-    /// counted to the end of their epoch.
+    /// The most live entries at one time since the last restart; those that die idle count to the end of their epoch.
     pub(super) fn peak(&self) -> u64 {
         self.epochs.peak
     }
 
-    /// Measures the peak anew from `now` on.
     pub(super) fn restart_peak(&mut self, now: SimTime) {
         self.advance(now);
         self.epochs.peak = self.epochs.live;
@@ -347,7 +338,6 @@ impl ConnectionTable {
 }
 
 impl Segment {
-    /// Whether one more entry would make searches long.
     #[inline]
     fn is_full(&self) -> bool {
         (self.stored + 1) * 5 > self.slots.len() * 4
@@ -366,7 +356,6 @@ impl Segment {
         if self.slots[position].key == key { Ok(position) } else { Err(position) }
     }
 
-    /// The first empty slot from `position` on.
     #[inline]
     fn vacancy(&self, mut position: usize) -> usize {
         while !self.slots[position].is_empty() {
@@ -406,7 +395,6 @@ impl Segment {
         }
     }
 
-    /// Puts a slot's entry back, if it is one that is counted.
     #[inline]
     fn put_back(&mut self, now: SimTime, slot: Slot, epochs: &Epochs) {
         if !slot.is_empty() && !epochs.is_over(slot.age(now), now) {

@@ -11,13 +11,11 @@ pub struct Roster {
     zones: usize,
     /// How many backends each zone ever has, configured or not.
     populations: Vec<usize>,
-    /// How many configured backends are healthy.
     healthy: usize,
     specs: IdVec<SetId, SetSpec>,
     sizes: IdVec<SetId, usize>,
 }
 
-/// The sets that a change took a backend out of, and those that it brought it into.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moves {
     pub(super) left: Vec<SetId>,

@@ -25,7 +25,6 @@ use senders::Senders;
 
 /// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
 const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
-/// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
 #[derive(Debug)]
@@ -41,8 +40,7 @@ pub(super) struct Clients {
     are_backends: bool,
 }
 
-/// A client group and what of it opens a connection, in one word: they are sorted all the time. At equal times the first
-/// group comes first.
+/// A client group and its turn, in one word because they are sorted all the time: the first group first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Opener(u64);
 
@@ -74,11 +72,9 @@ impl Opener {
 
 #[derive(Clone, Copy, Debug)]
 enum Turn {
-    /// The next arrival of the group.
     Arrival,
     /// The client of a closed loop with this number, after it has thought.
     Client(u32),
-    /// What waits in this slot.
     Waiting(u32),
 }
 
@@ -93,7 +89,6 @@ struct Source {
 }
 
 impl Clients {
-    /// The groups of `clients`, which open connections until the measured window ends, once they [`begin`](Self::begin).
     pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, timing: Timing) -> Self {
         let mut next_address = FIRST_ADDRESS;
         let source = |group: &ClientGroup| {
@@ -119,9 +114,6 @@ impl Clients {
     }
 
     /// Every group plans its first connections.
-    ///
-    /// # Errors
-    /// If a trace can't be read.
     pub(super) fn begin(&mut self, none: &Flows<'_>) -> RunResult<()> {
         for client in self.groups.ids() {
             let population = self.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
@@ -145,16 +137,12 @@ impl Clients {
         self.measured > 0
     }
 
-    /// When the next connection begins; never if there is none before the end.
     #[inline]
     pub(super) fn next_time(&self) -> SimTime {
         self.upcoming.peek().map_or(SimTime::NEVER, |Reverse((time, ..))| *time)
     }
 
     /// The next connection and its group. At equal times the first group comes first.
-    ///
-    /// # Errors
-    /// If a group is out of ports, or a trace can't be read on.
     #[inline]
     pub(super) fn take_next(&mut self, flows: &Flows<'_>) -> RunResult<Option<(ClientId, NewConnection)>> {
         let Some(Reverse((_, opener))) = self.upcoming.peek().copied() else { return Ok(None) };
@@ -233,8 +221,7 @@ impl Clients {
         self.sources[flow.client].packet(self.address(flow), flow.port, destination, kind)
     }
 
-    /// Packets of the connections that the group `client` opens next, as far as they are known, if they have just become
-    /// known.
+    /// Packets of the connections that a group opens next, as far as they have just become known.
     pub(super) fn new_packets(&self, client: ClientId) -> impl Iterator<Item = Packet> {
         let senders = &self.groups[client];
         let new = if senders.come == 0 { senders.coming.as_slice() } else { &[] };
@@ -243,7 +230,6 @@ impl Clients {
         })
     }
 
-    /// The number of a connection's client address in its group.
     #[inline]
     pub(super) fn address(&self, flow: &Flow) -> u32 {
         if self.sources[flow.client].numbers_are_addresses {
@@ -252,7 +238,6 @@ impl Clients {
         self.groups[flow.client].address(flow.number)
     }
 
-    /// What was recorded of a connection, if it comes of a trace.
     #[inline]
     pub(super) fn recorded(&self, flow: &Flow) -> Option<&TraceRow> {
         if self.sources[flow.client].numbers_are_addresses {
@@ -281,7 +266,6 @@ impl Clients {
         self.done(now, client, connection.number, now);
     }
 
-    /// Nothing follows upon a connection that began at `started`, of what `client` knows by `number`.
     #[inline]
     fn done(&mut self, now: SimTime, client: ClientId, number: u32, started: SimTime) {
         let senders = &mut self.groups[client];
@@ -295,11 +279,7 @@ impl Clients {
         }
     }
 
-    /// Another try of a connection that has failed, from another port of the same address: now, or, with a back-off,
-    /// later.
-    ///
-    /// # Errors
-    /// If its group is out of ports.
+    /// A try of a failed connection from another port of the same address: now, or after a back-off.
     pub(super) fn retry(
         &mut self,
         now: SimTime,

@@ -16,7 +16,6 @@ use crate::time::{SimDuration, SimTime};
 #[derive(Clone, Debug, PartialEq)]
 struct Strike {
     at: SimTime,
-    /// When it is over, if it ever is.
     end: Option<SimTime>,
     effect: StrikeEffect,
 }
@@ -27,7 +26,6 @@ enum StrikeEffect {
     Link([ZoneId; 2], LinkFault),
 }
 
-/// Whom a strike may hit.
 #[derive(Clone, Debug, PartialEq)]
 struct Targets {
     /// In the order in which they are chosen, the same in every arm.
@@ -37,8 +35,8 @@ struct Targets {
 }
 
 impl Targets {
-    /// Whom it hits of those that are there, in the order of their ids: the nearest whole number to the fraction of them, and
-    /// at least one, if there is one, unless the fraction is 0.
+    /// Of those that are there, in the order of their ids: their share to the nearest whole number, one at least unless
+    /// it is 0.
     fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
         let present = self.candidates.iter().copied().filter(|backend| is_there(*backend));
         let mut hit: Vec<BackendId> = present.collect();
@@ -52,14 +50,12 @@ impl Targets {
 #[derive(Debug)]
 pub(super) struct Faults {
     strikes: Vec<Strike>,
-    /// Whom each has hit.
     hit: Vec<Vec<BackendId>>,
     /// The members of autoscaled groups, which can be struck only while they are there.
     autoscaled: IdVec<BackendId, bool>,
 }
 
 impl Faults {
-    /// The faults of `scenario`: the same in every arm.
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
         let horizon = scenario.timing.window_end();
         let faults = scenario.faults.iter().enumerate();
@@ -82,7 +78,6 @@ impl Faults {
         }
     }
 
-    /// When the strikes on each backend begin and end.
     pub(super) fn edges(&self) -> IdVec<BackendId, Vec<SimTime>> {
         let mut edges: IdVec<BackendId, Vec<SimTime>> = self.autoscaled.iter().map(|_| Vec::new()).collect();
         for strike in &self.strikes {
@@ -126,7 +121,6 @@ impl Faults {
     }
 }
 
-/// Every strike of fault `number` that begins before `horizon`.
 fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> Vec<Strike> {
     let key = seed.stream(Purpose::FaultTargets, &format!("fault-{number}"));
     let effect = match &fault.effect {
@@ -171,7 +165,6 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
     }
 }
 
-/// A restart of `batch` that begins at `start`: seen unhealthy first, then refusing.
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
     let strike = |at, end, mode| {
         let targets = Targets { candidates: batch.to_vec(), fraction: 1.0 };

@@ -24,7 +24,6 @@ pub(super) struct Machine {
     present: Present,
     /// How many failures and faults of each mode hold it.
     causes: [u32; 4],
-    /// The factors of the faults that slow it.
     slowed: Vec<f64>,
     renewal: Option<Box<Renewal>>,
     /// The times at which faults begin or end for it, latest first.
@@ -37,14 +36,11 @@ pub(super) struct Machine {
 #[derive(Debug)]
 #[repr(align(64))]
 struct Present {
-    /// What it does with clients' packets.
     state: MachineState,
     /// Its lives so far: connections of an earlier life are unknown to it.
     incarnation: u32,
     next_change: SimTime,
-    /// The product of the factors of the faults that slow it.
     slowness: f64,
-    /// When it came back last, if it was ever down.
     returned: Option<SimTime>,
     slow_start: Option<SlowStart>,
 }
@@ -91,7 +87,6 @@ impl Machine {
         self.present.state
     }
 
-    /// What it does with probes now.
     pub(super) fn state_for_probes(&self) -> MachineState {
         self.state_by_causes(FailureMode::UnhealthyOnly)
     }
@@ -111,7 +106,6 @@ impl Machine {
         self.causes[mode as usize] > 0
     }
 
-    /// Whether its state at time `at` is that of now.
     #[inline]
     pub(super) fn is_known(&self, at: SimTime) -> bool {
         at < self.present.next_change
@@ -121,7 +115,6 @@ impl Machine {
         self.present.incarnation
     }
 
-    /// How many times longer than usual a request takes that it begins to serve at `now`.
     #[inline]
     pub(super) fn slowness(&self, now: SimTime) -> f64 {
         match (self.present.slow_start, self.present.returned) {
@@ -132,7 +125,6 @@ impl Machine {
         }
     }
 
-    /// When it fails or is repaired next by itself.
     pub(super) fn next_renewal(&self) -> Option<SimTime> {
         self.renewal.as_ref().map(|renewal| renewal.next)
     }
@@ -156,8 +148,7 @@ impl Machine {
         went_down
     }
 
-    /// Meets the beginning or the end of a fault, if it is struck and not only others; tells whether clients find it down now
-    /// and did not before.
+    /// A fault begins or ends, of it or of others; tells whether clients find it down now and did not before.
     pub(super) fn fault(&mut self, now: SimTime, fault: Option<BackendFault>, begins: bool) -> bool {
         let _edge = self.fault_edges.pop();
         let went_down = match fault {
@@ -178,8 +169,7 @@ impl Machine {
         went_down
     }
 
-    /// A new machine takes its place, to which no connection is known, and which has not failed. What a fault does, it does
-    /// to the new one too.
+    /// A new machine takes its place, in its first life, and struck by the same faults.
     pub(super) fn replace(&mut self, now: SimTime) {
         self.present.incarnation += 1;
         self.present.returned = Some(now);
@@ -192,7 +182,6 @@ impl Machine {
         self.look_ahead(now);
     }
 
-    /// The connections that a failure catches in service.
     pub(super) fn take_exposed(&mut self) -> Vec<(FlowId, StreamKey)> {
         std::mem::take(&mut self.exposed).into_iter().map(|(flow, key, _)| (flow, key)).collect()
     }

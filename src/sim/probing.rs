@@ -111,7 +111,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A backend answers a probe that went through its queue.
     pub(super) fn probe_answered(&self, backend: BackendId, probe: ProbeId, calendar: &mut Calendar) {
         if let Some(end) = self.probers[backend].answer(calendar.now(), probe) {
             calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober: probe.prober, success: true });
@@ -138,7 +137,6 @@ impl Machines<'_> {
         calendar.plan_step(now + delay, backend, BackendStep::HealthApplies { healthy });
     }
 
-    /// The load balancer takes notice of a changed state of health, of a backend that is checked still.
     pub(super) fn health_applies(
         &self,
         now: SimTime,

@@ -29,7 +29,6 @@ struct Pair {
 }
 
 impl Pair {
-    /// Adds the connect times of a sample to those of all.
     fn end_connect_sample(&mut self) {
         if self.sample_connect.count() > 0 {
             self.latency.connect.merge(&self.sample_connect);
@@ -55,12 +54,10 @@ struct BackendRecord {
     held_since: SimTime,
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
-    /// What else is known of its outcome.
     known: BackendOutcome,
 }
 
 impl BackendRecord {
-    /// Adds the time that it was configured, and that it was held unhealthy, up to `now`.
     fn count_time(&mut self, timing: &Timing, now: SimTime) {
         let nanos = timing.measured_part(self.held_since, now).as_nanos();
         if let Some(healthy) = self.held_healthy {
@@ -77,12 +74,10 @@ pub(super) struct Recorder {
     window_end: SimTime,
     backend_zones: IdVec<BackendId, ZoneId>,
     client_places: IdVec<ClientId, PlaceId>,
-    /// Where the pairs of each client group's place begin.
     rows: IdVec<ClientId, usize>,
     zones: usize,
     /// Row by row: a client group's traffic to each zone, and to no backend.
     traffic: Vec<Traffic>,
-    /// Row by row: a place's pairs with all zones.
     pairs: Vec<Pair>,
     backends: IdVec<BackendId, BackendRecord>,
     healthy: IdVec<ZoneId, Level>,
@@ -92,7 +87,6 @@ pub(super) struct Recorder {
     sample_start: SimTime,
     sample_end: SimTime,
     samples_done: usize,
-    /// What the load balancer had counted when the last sample ended.
     counters: Counters,
     /// What is counted as it happens; the rest is filled in at the end.
     outcome: Outcome,
@@ -134,7 +128,6 @@ impl Recorder {
         }
     }
 
-    /// Asks the processor to fetch what a connection's end changes of its backend's record.
     #[inline]
     pub(super) fn prefetch(&self, backend: BackendId) {
         prefetch_index(self.backends.iter().as_slice(), backend.index());
@@ -151,7 +144,6 @@ impl Recorder {
         &mut self.pairs[self.rows[client] + self.backend_zones[backend].index()]
     }
 
-    /// A connection becomes active on `backend`.
     #[inline(always)]
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend].load;
@@ -162,7 +154,6 @@ impl Recorder {
         self.pair(client, backend).active.up(now);
     }
 
-    /// A connection's handshake ends.
     #[inline]
     pub(super) fn connected(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
         if flow.is_measured() {
@@ -173,7 +164,6 @@ impl Recorder {
         }
     }
 
-    /// An active connection closes, or moves away from `backend`.
     #[inline]
     pub(super) fn closed(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         self.backends[backend].load.active -= 1;
@@ -202,12 +192,10 @@ impl Recorder {
         }
     }
 
-    /// A later packet of a connection was sent to another backend.
     pub(super) fn diverted(&mut self, flow: &Flow) {
         self.outcome.diverted_connections += u64::from(flow.is_measured());
     }
 
-    /// A connection is over, for `failure` or complete.
     #[inline]
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failure: Option<FailureCause>) {
         let place = self.client_places[flow.client];
@@ -241,7 +229,6 @@ impl Recorder {
         }
     }
 
-    /// The load balancer holds `backend` healthy or not from now on, or has it no more.
     pub(super) fn held(&mut self, now: SimTime, backend: BackendId, healthy: Option<bool>) {
         let record = &mut self.backends[backend];
         let level = &mut self.healthy[self.backend_zones[backend]];
@@ -312,7 +299,6 @@ impl Recorder {
         self.sample_end = self.timing.sample_end(now);
     }
 
-    /// The measurements, of a run that is over at `now` after so many events.
     pub(super) fn finish(mut self, now: SimTime, events: u64) -> Outcome {
         let duration = self.timing.duration.as_nanos() as f64;
         for record in self.backends.iter_mut() {

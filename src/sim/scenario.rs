@@ -317,7 +317,6 @@ impl Factor {
     }
 }
 
-/// What a file writes for [`Workers::Unlimited`].
 const UNLIMITED: &str = "unlimited";
 
 /// How many requests a backend serves at a time.

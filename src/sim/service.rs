@@ -135,7 +135,6 @@ impl Machines<'_> {
         Some(backend)
     }
 
-    /// A worker is done, and takes the next job.
     pub(super) fn serve_next(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         let now = calendar.now();
         let Self { stations, probers, .. } = self;
@@ -191,7 +190,6 @@ impl Machines<'_> {
         deliver(done, flow, calendar);
     }
 
-    /// A new machine takes a backend's place, to which no old connection is known.
     pub(super) fn replace(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         self.machines[backend].replace(calendar.now());
         self.plan_renewal(backend, calendar);
@@ -215,7 +213,6 @@ impl Machines<'_> {
         }
     }
 
-    /// The backend goes down while it has a request of this connection.
     fn interrupt(&self, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
         if flow.state != FlowState::Requesting || flow.backend != Some(backend) {
             return;
@@ -229,7 +226,6 @@ impl Machines<'_> {
     }
 }
 
-/// An answer sets out at time `sent`, and is not lost.
 #[inline(always)]
 pub(super) fn deliver(sent: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
     let response = sent + flow.way_back();

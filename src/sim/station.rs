@@ -14,7 +14,6 @@ use crate::stats::Level;
 use crate::time::{SimDuration, SimTime};
 use sharing::Sharing;
 
-/// Something that a worker can be busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Request(FlowId),
@@ -28,7 +27,6 @@ pub(super) struct ProbeId {
     pub(super) number: u16,
 }
 
-/// What becomes of a job that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// A worker takes it at once, or it shares the workers.
@@ -45,7 +43,6 @@ pub(super) struct Station<'a> {
     limits: Option<Box<Limits>>,
 }
 
-/// The state of a station whose workers are limited.
 #[derive(Debug)]
 struct Limits {
     workers: u64,
@@ -54,7 +51,6 @@ struct Limits {
     busy: Level,
     /// Worker time, in nanoseconds, that was given before the level was restarted.
     busy_before: u128,
-    /// Jobs that wait, and since when.
     queue: VecDeque<(Job, SimTime)>,
     sharing: Option<Sharing>,
     waits: Waits,
@@ -108,7 +104,6 @@ impl<'a> Station<'a> {
         self.limits.as_ref().is_some_and(|limits| limits.sharing.is_some())
     }
 
-    /// Admits a job at time `now`, or refuses it.
     #[inline]
     pub(super) fn admit(&mut self, now: SimTime, job: Job) -> Admission {
         let Some(limits) = &mut self.limits else {
@@ -132,8 +127,7 @@ impl<'a> Station<'a> {
         Admission::Waits
     }
 
-    /// A worker is done, and takes the job that waits longest among those that `is_wanted` wants; it passes over others. Gives
-    /// that job; without one the worker is idle.
+    /// A worker takes the job that waits longest among those that `is_wanted` wants, or is idle.
     pub(super) fn take_next(&mut self, now: SimTime, mut is_wanted: impl FnMut(Job) -> bool) -> Option<Job> {
         let limits = self.limits.as_mut()?;
         while let Some((job, since)) = limits.queue.pop_front() {
@@ -147,8 +141,8 @@ impl<'a> Station<'a> {
         None
     }
 
-    /// An admitted job of `work` shares the workers from `now` on; gives when the next job ends, if that is sooner than was
-    /// said before.
+    /// An admitted job of `work` shares the workers; gives when the next job ends, if that is sooner than was said
+    /// before.
     pub(super) fn share(&mut self, now: SimTime, job: Job, work: SimDuration) -> Option<SimTime> {
         let limits = self.limits.as_mut().expect("only limited workers are shared");
         let sharing = limits.sharing.as_mut().expect("it shares its workers");
@@ -157,7 +151,6 @@ impl<'a> Station<'a> {
         next
     }
 
-    /// The jobs that have ended by `now`, and when the next one ends.
     pub(super) fn take_shared(&mut self, now: SimTime) -> (Vec<Job>, Option<SimTime>) {
         let Some(limits) = &mut self.limits else { return (Vec::new(), None) };
         let Some(sharing) = &mut limits.sharing else { return (Vec::new(), None) };
@@ -203,7 +196,6 @@ impl<'a> Station<'a> {
         Some(limits.busy_before + limits.busy.area(now))
     }
 
-    /// How many workers there are; absent without a limit.
     pub(super) fn workers(&self) -> Option<u32> {
         self.limits.as_ref().map(|limits| limits.workers as u32)
     }

@@ -76,7 +76,6 @@ impl Epochs {
         *self.count(self.current) += 1;
     }
 
-    /// An entry whose last packet was `age` ago is gone.
     #[inline]
     pub(super) fn removed(&mut self, now: SimTime, age: SimDuration) {
         if !self.is_over(age, now) {

@@ -46,7 +46,6 @@ impl Ports {
         Some(self.first + *next - 1)
     }
 
-    /// A free port of `address`, if there is one.
     pub(super) fn take(&mut self, address: u32) -> Option<u16> {
         for _ in 0..self.count {
             let next = &mut self.next[address as usize];

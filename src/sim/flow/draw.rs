@@ -43,7 +43,6 @@ impl Flow {
         self.key.draws_of(u64::from(what.number(self)) << 8 | what as u64)
     }
 
-    /// A number from 0 to 1, neither included.
     pub(in super::super) fn unit(&self, what: Draw) -> f64 {
         open_unit(self.draws(what).next_u64())
     }
