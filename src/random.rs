@@ -106,8 +106,7 @@ impl StreamKey {
 /// The generator of a long stream.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// A bijection of 64-bit words whose output bits each depend on every input bit: the finalizer of SplitMix64
-/// (Stafford's variant 13).
+/// The finalizer of SplitMix64 (Stafford's variant 13): a bijection where each output bit depends on every input bit.
 #[inline]
 pub fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -116,8 +115,7 @@ pub fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Both halves of a product, of which every bit of `word` has a part: a hash in three instructions of what is random
-/// already, or counts up.
+/// A product's halves, each bit of `word` in both: a fast hash of what is random already, or counts up.
 #[inline]
 pub fn fold(word: u64) -> u64 {
     let product = u128::from(word) * 0x9E37_79B9_7F4A_7C15;

@@ -196,8 +196,7 @@ impl ConnectionTable {
         self.slots * size_of::<Slot>() > 1 << 20
     }
 
-    /// Fetches ahead the slots where the search for `key` begins: more if it `is_new`, since that ends at an empty
-    /// slot.
+    /// Fetches ahead the slots where the search for `key` begins: more of them if it `is_new`, so that it is long.
     #[inline]
     pub(super) fn prefetch(&self, key: TrackingKey, is_new: bool) {
         let hash = key.hash();

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::unfit::Unfit;
 
-/// A configured ratio from 0 to 1.
+/// A configured ratio between 0 and 1, both included.
 ///
-/// It is the `f64` nearest to the decimal that was written, as is a computed share: equal ones compare equal (ELIG-11).
+/// It is kept as the `f64` nearest to the decimal that was written. A share `part / whole` computed in `f64` is
+/// correctly rounded too, so a share equal to the written decimal compares equal (ELIG-11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
 #[schemars(extend("minimum" = 0, "maximum" = 1, "examples" = [0.5]))]

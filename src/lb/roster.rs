@@ -11,6 +11,7 @@ pub struct Roster {
     zones: usize,
     /// How many backends each zone ever has, configured or not.
     populations: Vec<usize>,
+    /// How many configured backends are healthy.
     healthy: usize,
     specs: IdVec<SetId, SetSpec>,
     sizes: IdVec<SetId, usize>,

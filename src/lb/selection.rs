@@ -87,7 +87,7 @@ impl Selectors {
         self.follow_sets(roster);
     }
 
-    /// The member of `set` with selection hash `hash`; `None` if it is empty.
+    /// The member of `set` that `hash` selects; `None` if it is empty.
     #[inline]
     pub(super) fn pick(&mut self, roster: &Roster, set: SetId, hash: u64) -> Option<BackendId> {
         match &mut self.by_set[set] {

@@ -17,8 +17,7 @@ struct Ziggurat {
 }
 
 impl Ziggurat {
-    /// The layers of a density that falls from 1 at 0, each of area `area`, the last one with the tail beyond
-    /// `tail`.
+    /// The layers of a density that falls from 1 at 0, each of area `area`, the last with the tail beyond `tail`.
     fn new(tail: f64, area: f64, density: fn(f64) -> f64, inverse: fn(f64) -> f64) -> Self {
         let mut x = [0.0; LAYERS + 1];
         x[0] = area / density(tail);

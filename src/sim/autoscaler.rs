@@ -56,6 +56,7 @@ impl Autoscaler {
         calendar.plan(calendar.now() + self.policy.evaluation_interval, Event::Autoscale { number });
     }
 
+    /// Looks at its group, orders members, and gives those that it removes.
     pub(super) fn scale(
         &mut self,
         number: u32,

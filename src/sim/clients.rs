@@ -25,6 +25,7 @@ use senders::Senders;
 
 /// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
 const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
+/// 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
 #[derive(Debug)]

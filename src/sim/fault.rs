@@ -50,6 +50,7 @@ impl Targets {
 #[derive(Debug)]
 pub(super) struct Faults {
     strikes: Vec<Strike>,
+    /// Whom each strike has hit.
     hit: Vec<Vec<BackendId>>,
     /// The members of autoscaled groups, which can be struck only while they are there.
     autoscaled: IdVec<BackendId, bool>,

@@ -160,6 +160,7 @@ impl Current<'_> {
         self.fail_at(self.request_deadline(), FailureCause::RequestTimeout, calendar);
     }
 
+    /// The request that is under way fails when it has taken too long.
     pub(super) fn time_request(&mut self, calendar: &mut Calendar) {
         if !self.marks.has(Mark::Timed) {
             self.marks.set(Mark::Timed, true);
@@ -188,6 +189,7 @@ pub(super) struct Flows<'a> {
     groups: &'a IdVec<ClientId, ClientGroup>,
     /// In chunks, so that nothing is copied when they become more.
     chunks: Vec<Box<[Flow; CHUNK]>>,
+    /// Slots that have ever been used.
     used: usize,
     free: Vec<FlowId>,
 }

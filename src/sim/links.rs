@@ -10,12 +10,14 @@ pub(super) struct Links {
     /// Row by row: a place's links to all zones.
     links: Vec<Link>,
     zones: usize,
+    /// How many links lose packets now.
     lossy: usize,
 }
 
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) round_trips: Distribution<SimDuration>,
+    /// What faults add to a round trip now.
     pub(super) delay: SimDuration,
     /// The probability of each fault that loses packets.
     losses: Vec<f64>,
@@ -42,6 +44,7 @@ impl Links {
         self.lossy > 0
     }
 
+    /// The probability that a packet is not lost now.
     #[inline]
     pub(super) fn passes(&self, place: PlaceId, zone: ZoneId) -> f64 {
         if !self.is_lossy() {

@@ -24,6 +24,7 @@ pub(super) struct Machine {
     present: Present,
     /// How many failures and faults of each mode hold it.
     causes: [u32; 4],
+    /// The factors of the faults that slow it.
     slowed: Vec<f64>,
     renewal: Option<Box<Renewal>>,
     /// The times at which faults begin or end for it, latest first.
@@ -41,6 +42,7 @@ struct Present {
     incarnation: u32,
     next_change: SimTime,
     slowness: f64,
+    /// When it came back last, if it was ever down.
     returned: Option<SimTime>,
     slow_start: Option<SlowStart>,
 }
@@ -106,6 +108,7 @@ impl Machine {
         self.causes[mode as usize] > 0
     }
 
+    /// Whether its state at time `at` is that of now.
     #[inline]
     pub(super) fn is_known(&self, at: SimTime) -> bool {
         at < self.present.next_change
@@ -169,7 +172,7 @@ impl Machine {
         went_down
     }
 
-    /// A new machine takes its place, in its first life, and struck by the same faults.
+    /// A new machine takes its place: it knows no connection and has not failed, but faults strike it too.
     pub(super) fn replace(&mut self, now: SimTime) {
         self.present.incarnation += 1;
         self.present.returned = Some(now);

@@ -18,7 +18,9 @@ pub(super) struct ProberSet {
     /// Round trips between prober and backend: those within the backend's zone.
     round_trips: Distribution<SimDuration>,
     probers: Vec<Prober>,
+    /// Whether results count.
     pub(super) checking: bool,
+    /// Whether probes set out.
     probing: bool,
 }
 
@@ -26,11 +28,12 @@ pub(super) struct ProberSet {
 struct Prober {
     /// The key of what its probes meet, each by its number: whether one waits changes nothing for the next.
     trips: StreamKey,
+    /// From the moment when probing begins to the first probe.
     offset: SimDuration,
     start: SimTime,
     trip: SimDuration,
     number: u64,
-    /// Whether that has no result yet.
+    /// Whether the latest probe has no result yet.
     awaiting: bool,
     /// Its probes in service, timed out or not, each with its end and the life of the machine in which it began.
     in_service: Vec<(ProbeId, SimTime, u32)>,

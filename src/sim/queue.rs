@@ -67,6 +67,7 @@ struct Rung<E> {
     start: u64,
     end: u64,
     shift: u32,
+    /// The first bucket that has not been emptied yet.
     next: usize,
     buckets: Vec<Vec<Entry<E>>>,
 }
@@ -142,8 +143,7 @@ impl<E: Copy> EventQueue<E> {
 
     #[inline]
     fn push_bottom(&mut self, entry: Entry<E>) {
-        // // Most late-comers, as the ends of round trips are, come first: the place of the event that left last is
-        // free.
+        // Most late-comers, as the ends of round trips, come first: the place of the event that left last is free.
         if self.head > 0 && self.bottom.get(self.head).is_none_or(|first| entry.time < first.time) {
             self.head -= 1;
             self.bottom[self.head] = entry;

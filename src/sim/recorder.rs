@@ -74,10 +74,12 @@ pub(super) struct Recorder {
     window_end: SimTime,
     backend_zones: IdVec<BackendId, ZoneId>,
     client_places: IdVec<ClientId, PlaceId>,
+    /// Where the pairs of each client group's place begin.
     rows: IdVec<ClientId, usize>,
     zones: usize,
     /// Row by row: a client group's traffic to each zone, and to no backend.
     traffic: Vec<Traffic>,
+    /// Row by row: a place's pairs with all zones.
     pairs: Vec<Pair>,
     backends: IdVec<BackendId, BackendRecord>,
     healthy: IdVec<ZoneId, Level>,
@@ -87,6 +89,7 @@ pub(super) struct Recorder {
     sample_start: SimTime,
     sample_end: SimTime,
     samples_done: usize,
+    /// What the load balancer had counted when the last sample ended.
     counters: Counters,
     /// What is counted as it happens; the rest is filled in at the end.
     outcome: Outcome,

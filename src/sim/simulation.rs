@@ -248,8 +248,7 @@ impl<'a> Simulation<'a> {
             (FlowStep::RequestTimeout, _) if front.request_timeout(flow, calendar) => {
                 return self.try_again(id);
             }
-            // // Nothing comes of what was under way for a connection that fails or is over, or of the timeout of an
-            // answered request.
+            // What was under way for a connection that fails or is over comes to nothing, and so do late timeouts.
             _ => Sent::Nothing,
         };
         machines.receive(sent, flow, calendar);

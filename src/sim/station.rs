@@ -51,6 +51,7 @@ struct Limits {
     busy: Level,
     /// Worker time, in nanoseconds, that was given before the level was restarted.
     busy_before: u128,
+    /// Jobs that wait, and since when.
     queue: VecDeque<(Job, SimTime)>,
     sharing: Option<Sharing>,
     waits: Waits,

@@ -17,8 +17,7 @@ use crate::lb::zonal_affinity::{SpecVersion, ZonalAffinity};
 pub struct FailoverPolicy {
     /// The share of healthy primaries below which the failover backends serve.
     pub failover_ratio: Ratio,
-    /// Whether new connections are dropped when no backend is healthy; without effect if none is a failover backend
-    /// (ELIG-10).
+    /// Whether new connections are dropped when no backend is healthy; only with failover backends (ELIG-10).
     pub drop_traffic_if_unhealthy: bool,
     /// Whether a switch between the roles ends existing connections at once.
     pub disable_connection_drain_on_failover: bool,

@@ -14,7 +14,7 @@ use crate::lb::sets::{Choice, SetSpec};
 /// How a target pool and its backup pool share out connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TargetPoolPolicy {
-    /// The share of healthy instances below which the backup pool serves, if there is one (TPF-1).
+    /// The share of healthy instances below which the backup pool serves; absent without a pool or a ratio (TPF-1).
     pub failover_ratio: Option<Ratio>,
 }
 

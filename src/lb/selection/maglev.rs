@@ -90,6 +90,7 @@ impl Maglev {
     }
 }
 
+/// Fills a table: for each entry, the position of its walk.
 fn fill(size: TableSize, walks: &[(Walk, f64)]) -> Vec<usize> {
     let heaviest = walks.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
     if walks.is_empty() {

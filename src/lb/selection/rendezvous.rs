@@ -7,12 +7,14 @@
 use crate::ids::BackendId;
 use crate::random::{fold, hash_bytes, mix};
 
+/// The members of one set, in order of their ids.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rendezvous {
     ids: Vec<BackendId>,
     /// What each one's scores come from; apart from the ids, because every pick reads all of them.
     salts: Vec<u64>,
     weights: Vec<f64>,
+    /// How many members weigh other than 1.
     weighted: usize,
 }
 

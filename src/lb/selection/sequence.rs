@@ -12,6 +12,7 @@ use crate::random::mix;
 
 const SEATS_PER_WORD: u32 = 4;
 const BITS: u32 = u64::BITS / SEATS_PER_WORD;
+/// Words that a key tries.
 const WORDS: u64 = 16;
 
 #[derive(Clone, Debug, Default)]

@@ -38,6 +38,7 @@ pub(super) struct Senders {
     opened: u64,
     choice: Stream,
     pub(super) coming: Vec<(SimTime, NewConnection)>,
+    /// How many of `coming` have come.
     pub(super) come: usize,
     pub(super) ports: Ports,
     later_ports: Ports,
@@ -51,6 +52,7 @@ pub(super) struct Senders {
 
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
+    /// Each with the number of its client's address.
     pub(super) rows: Slots<(TraceRow, u32)>,
     addresses: BTreeMap<u64, u32>,
 }
