@@ -257,10 +257,8 @@ impl LoadBalancer {
         let fields = self.settings.session_affinity.fields(packet.class());
         let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
         let Some(set) = choice.pick(hash) else { return Verdict::Dropped };
-        match self.selectors.pick(&self.roster, set, hash) {
-            Some(backend) => Verdict::Selected(backend, *outcome),
-            None => Verdict::Dropped,
-        }
+        let picked = self.selectors.pick(&self.roster, set, hash);
+        picked.map_or(Verdict::Dropped, |backend| Verdict::Selected(backend, *outcome))
     }
 
     /// Whether a packet without an entry is dropped because it carries no ports.
@@ -457,12 +455,8 @@ impl LoadBalancer {
 
 /// Every origin in a region of `zones` zones, in the order of [`origin_slot`].
 fn origins(zones: usize) -> impl Iterator<Item = TrafficOrigin> {
-    let outside = [
-        TrafficOrigin::Hybrid,
-        TrafficOrigin::OtherRegion,
-        TrafficOrigin::PrivateServiceConnect,
-        TrafficOrigin::Internet,
-    ];
+    use TrafficOrigin::{Hybrid, Internet, OtherRegion, PrivateServiceConnect};
+    let outside = [Hybrid, OtherRegion, PrivateServiceConnect, Internet];
     (0..zones).map(|zone| TrafficOrigin::Zone(ZoneId::from_index(zone))).chain(outside)
 }
 

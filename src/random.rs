@@ -122,10 +122,15 @@ pub fn fold(word: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
+/// One of `count` numbers from 0 on, each as likely as any other if `word` is random.
+#[inline]
+pub fn below(word: u64, count: u64) -> u64 {
+    ((u128::from(word) * u128::from(count)) >> 64) as u64
+}
+
 /// A 64-bit hash of `bytes`, the same on every machine.
 pub fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
-    let start = mix(seed ^ bytes.len() as u64);
-    bytes.chunks(8).fold(start, |hash, chunk| {
+    bytes.chunks(8).fold(mix(seed ^ bytes.len() as u64), |hash, chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
         mix(hash ^ u64::from_le_bytes(word))

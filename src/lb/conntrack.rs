@@ -15,13 +15,12 @@ use super::affinity::Fields;
 use super::packet::{Endpoint, FiveTuple};
 use super::policy::PlacementOutcome;
 use crate::ids::{BackendId, Id};
-use crate::random::fold;
+use crate::random::{below, fold};
 use crate::time::{SimDuration, SimTime};
 use epochs::{EPOCHS, Epochs};
 
 /// The most backends that an entry can tell apart.
 pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
-
 const BACKEND_BITS: u32 = 14;
 const OUTCOME_BITS: u32 = 8;
 const TAG_BITS: u32 = BACKEND_BITS + OUTCOME_BITS;
@@ -30,7 +29,6 @@ const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 const TICK_BITS: u32 = 4;
 /// The longest time between two moments that can be told apart, in nanoseconds.
 const SPAN: u64 = 1 << (u64::BITS - TAG_BITS + TICK_BITS);
-
 const SEGMENT_BITS: u32 = 6;
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const MIN_SLOTS: usize = 16;
@@ -74,7 +72,7 @@ impl Hash {
 
     #[inline]
     fn home(self, slots: usize) -> usize {
-        ((u128::from(self.0 << SEGMENT_BITS) * slots as u128) >> 64) as usize
+        below(self.0 << SEGMENT_BITS, slots as u64) as usize
     }
 }
 
@@ -91,8 +89,7 @@ impl Destinations {
     /// The same for any but the first, which is the only one of most load balancers.
     #[inline(never)]
     fn later_number(&mut self, destination: Endpoint) -> u64 {
-        let known = self.0.iter().position(|other| *other == destination);
-        let number = known.unwrap_or_else(|| {
+        let number = self.0.iter().position(|other| *other == destination).unwrap_or_else(|| {
             self.0.push(destination);
             self.0.len() - 1
         });
@@ -356,14 +353,6 @@ impl Segment {
     }
 
     #[inline]
-    fn vacancy(&self, mut position: usize) -> usize {
-        while !self.slots[position].is_empty() {
-            position = self.next(position);
-        }
-        position
-    }
-
-    #[inline]
     fn next(&self, position: usize) -> usize {
         if position + 1 == self.slots.len() { 0 } else { position + 1 }
     }
@@ -397,7 +386,10 @@ impl Segment {
     #[inline]
     fn put_back(&mut self, now: SimTime, slot: Slot, epochs: &Epochs) {
         if !slot.is_empty() && !epochs.is_over(slot.age(now), now) {
-            let position = self.vacancy(slot.key.hash().home(self.slots.len()));
+            let mut position = slot.key.hash().home(self.slots.len());
+            while !self.slots[position].is_empty() {
+                position = self.next(position);
+            }
             self.slots[position] = slot;
             self.stored += 1;
         }

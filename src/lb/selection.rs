@@ -71,8 +71,7 @@ impl Selectors {
 
     pub(super) fn apply(&mut self, roster: &Roster, id: BackendId, moves: &Moves) {
         for set in &moves.left {
-            let seat = self.seats[id].of(&roster.specs()[*set]);
-            self.by_set[*set].remove(id, seat);
+            self.by_set[*set].remove(id, self.seats[id].of(&roster.specs()[*set]));
         }
         for set in &moves.joined {
             self.join(roster, id, *set);
@@ -80,11 +79,10 @@ impl Selectors {
     }
 
     pub(super) fn set_weights(&mut self, roster: &Roster, weights: IdVec<BackendId, f64>) {
-        if weights == self.weights {
-            return;
+        if weights != self.weights {
+            self.weights = weights;
+            self.follow_sets(roster);
         }
-        self.weights = weights;
-        self.follow_sets(roster);
     }
 
     /// The member of `set` that `hash` selects; `None` if it is empty.

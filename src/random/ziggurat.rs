@@ -25,8 +25,7 @@ impl Ziggurat {
         for layer in 2..LAYERS {
             x[layer] = inverse(area / x[layer - 1] + density(x[layer - 1]));
         }
-        let f = x.map(density);
-        Self { x, f }
+        Self { x, f: x.map(density) }
     }
 }
 

@@ -91,8 +91,7 @@ impl Autoscaler {
         let needed = (mean * f64::from(serving) / target - 1e-9).ceil() as u32;
         let size = if counted == 0 { self.size() } else { needed };
         let recommended = size.clamp(self.policy.min_num_replicas.get(), self.policy.max_num_replicas.get());
-        let since = self.policy.stabilization_period;
-        self.recommended.retain(|(time, _)| *time + since > now);
+        self.recommended.retain(|(time, _)| *time + self.policy.stabilization_period > now);
         self.recommended.push_back((now, recommended));
         recommended
     }

@@ -25,7 +25,7 @@ use senders::Senders;
 
 /// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
 const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
-/// 10.0.0.0.
+/// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
 #[derive(Debug)]
@@ -298,8 +298,7 @@ impl Clients {
 
     /// From `at` on, a new connection makes the requests that `flow`, which its client has closed, has not made.
     pub(super) fn go_on(&mut self, at: SimTime, flow: &Flow) {
-        let next = self.groups[flow.client].replacement(flow);
-        self.plan_later(at, flow.client, next);
+        self.plan_later(at, flow.client, self.groups[flow.client].replacement(flow));
     }
 
     fn plan_later(&mut self, at: SimTime, client: ClientId, connection: NewConnection) {

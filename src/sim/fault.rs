@@ -10,7 +10,7 @@ use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
-use crate::random::{Purpose, RunSeed, StreamKey};
+use crate::random::{Purpose, RunSeed, StreamKey, below};
 use crate::time::{SimDuration, SimTime};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -158,8 +158,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
             let StrikeEffect::Backends(targets, _) = effect else { return Vec::new() };
             let backends = targets.hit(|_| true);
             let length = *grace + *restart + *pause;
-            let batches = (0..).zip(backends.chunks(batch.get() as usize));
-            batches
+            (0..)
+                .zip(backends.chunks(batch.get() as usize))
                 .flat_map(|(round, batch)| restart_of(batch, *at + length * round, *grace, *restart))
                 .collect()
         }
@@ -181,9 +181,8 @@ fn in_random_order(targets: &[BackendId], key: StreamKey) -> Vec<BackendId> {
     let mut targets = targets.to_vec();
     let mut stream = key.generator();
     for position in 0..targets.len() {
-        let rest = (targets.len() - position) as u128;
-        let offset = (u128::from(stream.next_u64()) * rest) >> 64;
-        targets.swap(position, position + offset as usize);
+        let rest = (targets.len() - position) as u64;
+        targets.swap(position, position + below(stream.next_u64(), rest) as usize);
     }
     targets
 }

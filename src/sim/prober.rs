@@ -7,7 +7,7 @@ use super::scenario::{BackendSpec, Scenario};
 use super::station::ProbeId;
 use crate::ids::{Id, PlaceId};
 use crate::lb::health::{HealthChecking, JointHealth, Phase};
-use crate::random::{Distribution, Purpose, RunSeed, StreamKey, open_unit};
+use crate::random::{Distribution, Purpose, RunSeed, StreamKey, below, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The probers of one backend. Each has one probe under way at most (its timeout is no longer than the interval).
@@ -166,6 +166,6 @@ fn offset(check: &HealthChecking, number: u64, random: u64) -> SimDuration {
         Phase::At(offset) => {
             offset + SimDuration::from_nanos(interval * number / u64::from(check.probers.count.get()))
         }
-        Phase::Random => SimDuration::from_nanos(((u128::from(random) * u128::from(interval)) >> 64) as u64),
+        Phase::Random => SimDuration::from_nanos(below(random, interval)),
     }
 }

@@ -205,8 +205,7 @@ impl<E: Copy> EventQueue<E> {
             }
             bucket.sort_by_key(|entry| entry.time);
             self.bottom_end = end;
-            let emptied = std::mem::replace(&mut self.bottom, bucket);
-            self.spare.keep(emptied);
+            self.spare.keep(std::mem::replace(&mut self.bottom, bucket));
             return true;
         }
     }
@@ -228,8 +227,7 @@ impl<E: Copy> Rung<E> {
         let wanted = (expected / BUCKET_TARGET + 1).next_power_of_two().min(MAX_BUCKETS) as u64;
         let shift = (end - start).div_ceil(wanted).next_power_of_two().trailing_zeros();
         let count = ((end - start - 1) >> shift) as usize + 1;
-        let buckets = (0..count).map(|_| spare.take()).collect();
-        Self { start, end, shift, next: 0, buckets }
+        Self { start, end, shift, next: 0, buckets: (0..count).map(|_| spare.take()).collect() }
     }
 
     #[inline]

@@ -336,17 +336,14 @@ impl Recorder {
     /// Most parts of `traffic` are zeros known to the caller, which vanish where this is part of it.
     #[inline(always)]
     fn add(&mut self, client: ClientId, backend: Option<BackendId>, traffic: &Traffic) {
-        match backend {
-            Some(backend) => {
-                self.backends[backend].load.traffic += traffic;
-                let zone = self.backend_zones[backend].index();
-                self.traffic[client.index() * (self.zones + 1) + zone] += traffic;
-            }
-            None => {
-                self.outcome.nowhere += traffic;
-                self.traffic[client.index() * (self.zones + 1) + self.zones] += traffic;
-            }
-        }
+        let column = if let Some(backend) = backend {
+            self.backends[backend].load.traffic += traffic;
+            self.backend_zones[backend].index()
+        } else {
+            self.outcome.nowhere += traffic;
+            self.zones
+        };
+        self.traffic[client.index() * (self.zones + 1) + column] += traffic;
     }
 
     fn sample_of(&self, time: SimTime) -> usize {

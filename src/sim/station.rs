@@ -181,8 +181,7 @@ impl<'a> Station<'a> {
 
     /// The mean number of jobs that waited since [`Self::restart`], `length` ago; absent without a limit.
     pub(super) fn mean_queue_length(&self, now: SimTime, length: SimDuration) -> Option<f64> {
-        let area = self.limits.as_ref()?.waits.length.area(now);
-        Some(area as f64 / length.as_nanos() as f64)
+        Some(self.limits.as_ref()?.waits.length.area(now) as f64 / length.as_nanos() as f64)
     }
 
     /// The mean wait of a job since then, in nanoseconds; absent without a limit, or a job.

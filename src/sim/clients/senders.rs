@@ -8,7 +8,7 @@ use rand::Rng;
 use super::ports::Ports;
 use super::slots::Slots;
 use crate::ids::ClientId;
-use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
+use crate::random::{Purpose, RunSeed, Stream, StreamKey, below, open_unit};
 use crate::sim::flow::{Flow, Flows, Mark};
 use crate::sim::run_error::{RunError, RunResult};
 use crate::sim::scenario::ClientGroup;
@@ -128,7 +128,7 @@ impl Senders {
                 (address, recorded.rows.put((row, address)), Some(1))
             }
             _ => {
-                let address = choose(self.choice.next_u64(), count);
+                let address = below(self.choice.next_u64(), u64::from(count)) as u32;
                 (address, address, None)
             }
         };
@@ -213,10 +213,7 @@ impl Senders {
 
     #[inline]
     fn port(&mut self, address: u32, flows: &Flows<'_>) -> RunResult<u16> {
-        match self.ports.take_fresh(address) {
-            Some(port) => Ok(port),
-            None => self.used_port(address, flows),
-        }
+        self.ports.take_fresh(address).map_or_else(|| self.used_port(address, flows), Ok)
     }
 
     #[cold]
@@ -241,8 +238,7 @@ impl Senders {
             let in_use = open.map(|(number, port)| (self.address(number), port)).collect();
             self.later_ports.know(in_use);
         }
-        let port = self.later_ports.take(connection.address);
-        let port = port.ok_or_else(|| self.out_of_ports(LATER_PORTS))?;
+        let port = self.later_ports.take(connection.address).ok_or_else(|| self.out_of_ports(LATER_PORTS))?;
         Ok(NewConnection { port, ..connection })
     }
 
@@ -263,13 +259,8 @@ impl Recorded {
         if next < count {
             return *self.addresses.entry(client_id).or_insert(next);
         }
-        self.addresses.get(&client_id).copied().unwrap_or_else(|| choose(client_id, count))
+        self.addresses.get(&client_id).copied().unwrap_or_else(|| below(client_id, u64::from(count)) as u32)
     }
-}
-
-/// One of `count` numbers from 0 on, each as likely as any other if `random` is.
-fn choose(random: u64, count: u32) -> u32 {
-    ((u128::from(random) * u128::from(count)) >> 64) as u32
 }
 
 #[cfg(test)]
