@@ -1,12 +1,12 @@
 //! Randomness: one seed, named streams, portable draws.
 //!
-//! Every stream is keyed by (seed, replication, purpose, entity name), never by arm, thread or order of use.
-//! So every arm meets the same arrivals, failures, sizes and network noise (common random numbers), and a
-//! draw that is added in one place shifts nothing elsewhere. Within a connection each draw has a key of its
-//! own ([`StreamKey::child`]), because the order of a connection's events differs from arm to arm.
+//! Every stream is keyed by (seed, replication, purpose, entity name), never by arm, thread or order of use: every arm
+//! meets the same arrivals, failures, sizes and network noise (common random numbers), and a draw that is added in one
+//! place shifts nothing elsewhere. Within a connection each draw has a key of its own ([`StreamKey::child`]), because
+//! the order of a connection's events differs from arm to arm.
 //!
-//! Generators are named ones with a published algorithm: xoshiro256++ (Blackman and Vigna 2021) for long
-//! streams, SplitMix64 (Steele, Lea and Flood 2014) for the few draws of one connection.
+//! Generators: xoshiro256++ (Blackman and Vigna 2021) for long streams, SplitMix64 (Steele, Lea and Flood 2014) for a
+//! few draws.
 
 mod distribution;
 mod exp;

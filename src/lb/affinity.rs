@@ -1,5 +1,4 @@
-//! Session affinity: which fields of a packet select its backend, and which find its tracking entry
-//! (rules AFF-1 to AFF-8, CTE-3).
+//! Which fields of a packet select its backend, and which find its tracking entry (rules AFF-1 to AFF-8, CTE-3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

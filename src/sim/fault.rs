@@ -35,8 +35,7 @@ struct Targets {
 }
 
 impl Targets {
-    /// Of those that are there, in the order of their ids: their share to the nearest whole number, one at least unless
-    /// it is 0.
+    /// Their share of those that are there, to the nearest whole number but one at least unless 0; in order of ids.
     fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
         let present = self.candidates.iter().copied().filter(|backend| is_there(*backend));
         let mut hit: Vec<BackendId> = present.collect();

@@ -82,8 +82,7 @@ impl FrontSide {
         passes < 1.0 && self.own_backend(flow).is_none() && flow.unit(what) >= passes.powi(ways)
     }
 
-    /// The backend that the client is itself, while the load balancer has it: what it sends there never leaves it
-    /// (ELIG-14).
+    /// The client's own backend, while the load balancer has it: what it sends there never leaves it (ELIG-14).
     #[inline]
     fn own_backend(&self, flow: &Current<'_>) -> Option<BackendId> {
         if self.clients.are_backends() { self.configured_self(flow) } else { None }

@@ -1,8 +1,8 @@
 //! Whether backends run: failures and repairs of their own, and faults from outside.
 //!
-//! Every failure, repair and fault is known some time ahead. A packet or a service that ends before the next
-//! one meets the state that stands, and needs no event of its own. Only that an autoscaler puts a new machine in its place
-//! is not known: its removed predecessor serves on until then, and what is in service then finds its life over at its end.
+//! All of them are known ahead: what ends before the next one meets the state that stands, without an event of its own.
+//! Only an autoscaler's new machine is not known: its removed predecessor serves on until then, and what is in service
+//! then finds its life over at its end.
 
 use super::scenario::{BackendFault, FailureMode, Failures, Server, SlowStart};
 use crate::ids::FlowId;

@@ -1,7 +1,6 @@
 //! Health checks in the world: probes travel, find a backend as it is, and what is known of it changes.
 //!
-//! A probe that goes through the queue takes a worker for as long as a request does. One that waits too long times out: so
-//! overload makes a backend unhealthy.
+//! A probe that goes through the queue takes a worker as a request does, and times out there: overload is unhealthy.
 
 use super::calendar::Calendar;
 use super::event::BackendStep;

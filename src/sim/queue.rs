@@ -1,10 +1,9 @@
-//! The event list: a ladder queue (Tang, Goh and Thng 2005, doi:10.1145/1103323.1103324) in exact order of
-//! (time, sequence).
+//! The event list: a ladder queue (Tang, Goh and Thng 2005, doi:10.1145/1103323.1103324) in exact order of (time,
+//! sequence).
 //!
-//! Only the events of the nearest moments are sorted; the others lie in buckets of coarser and coarser time, and
-//! beyond those in one unsorted list of the far future. So the cost of an event does not grow with the number
-//! that is pending. The sequence needs no field: buckets keep the order in which events came, sorting is
-//! stable, and a late-comer is placed behind the events of its time.
+//! Only the nearest events are sorted; the others lie in buckets of coarser and coarser time, and beyond those in one
+//! unsorted list: an event's cost does not grow with their number. The sequence needs no field: buckets keep the order
+//! in which events came, sorting is stable, and a late-comer is placed behind the events of its time.
 
 use crate::time::SimTime;
 
@@ -36,8 +35,7 @@ pub(super) struct EventQueue<E> {
     bottom_end: u64,
     /// From coarse to fine: each span begins where the next finer one ends, the finest at `bottom_end`.
     rungs: Vec<Rung<E>>,
-    /// Events after every rung, unsorted, in chunks: nothing is copied as they grow, and memory is given back as they
-    /// drain.
+    /// Events after every rung, unsorted; in chunks, so that growth copies nothing and memory is given back.
     top: Vec<Vec<Entry<E>>>,
     spare: Spare<E>,
     /// How far among the sorted events each stage of looking ahead has come.

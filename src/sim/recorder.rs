@@ -1,7 +1,6 @@
 //! What is measured while the world runs.
 //!
-//! Only connections that begin in the measured window count, and those are followed to their end. Levels are
-//! integrated over the window, starting from the level that stands when it begins.
+//! Only connections that begin in the measured window count, to their end. Levels are integrated over the window.
 
 use prefetch_index::prefetch_index;
 

@@ -1,5 +1,4 @@
-//! What happens at a backend to what clients send: requests are admitted, wait, are served, and answered. Probes that go
-//! through the queue take the same way.
+//! Requests at a backend: they are admitted, wait, are served, and answered, as are probes that go through the queue.
 
 use super::calendar::Calendar;
 use super::connection::Sent;

@@ -1,7 +1,5 @@
-//! How a backend works off requests, and probes where they wait in its queue.
-//!
-//! First come first served: a number of workers and a bounded queue (M/M/c/K). Processor sharing: all at once, each at an
-//! equal share of the workers' speed. Or no limit at all.
+//! How a backend works off requests, and probes where they wait in its queue: with a number of workers and a bounded
+//! queue, first come first served (M/M/c/K); sharing the workers' speed; or without limit.
 
 mod sharing;
 
@@ -142,8 +140,7 @@ impl<'a> Station<'a> {
         None
     }
 
-    /// An admitted job of `work` shares the workers; gives when the next job ends, if that is sooner than was said
-    /// before.
+    /// An admitted job of `work` shares the workers; gives when the next job ends, if sooner than was said before.
     pub(super) fn share(&mut self, now: SimTime, job: Job, work: SimDuration) -> Option<SimTime> {
         let limits = self.limits.as_mut().expect("only limited workers are shared");
         let sharing = limits.sharing.as_mut().expect("it shares its workers");

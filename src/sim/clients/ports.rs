@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use hashbrown::HashSet;
 
-/// The ports of each address of a group, used in turn. Like a client's kernel it never gives a port that is in use: once
-/// an address has used all of them, those in use are remembered.
+/// The ports of each address, used in turn. When all have been, those in use are remembered, as a kernel gives none
+/// twice.
 #[derive(Debug)]
 pub(super) struct Ports {
     first: u16,

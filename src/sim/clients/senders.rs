@@ -17,8 +17,7 @@ use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
 
 /// The ephemeral ports of a Linux client.
 pub(super) const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
-/// Ports of retries and other later connections: apart, so that a retry in one arm shifts no port of another
-/// connection.
+/// Ports of retries and replacements: apart, so that a retry in one arm shifts no port of another connection.
 const LATER_PORTS: RangeInclusive<u16> = 61_000..=65_535;
 /// How many arrivals of a group are named at once, so that their tracking entries can be fetched together.
 const NAMED_AT_ONCE: usize = 8;
