@@ -167,8 +167,7 @@ impl LoadBalancer {
         balancer
     }
 
-    /// The same load balancer with a hash function of its own: every `key` is another member of the family. The
-    /// documents say nothing of the function (HASH-2), so a result should not hang on one draw of it.
+    /// The same with another hash function of a family: the documents name none (HASH-2), so no result may hang on one.
     pub fn with_hash_key(mut self, key: u64) -> Self {
         self.hash_key = key;
         self
@@ -251,7 +250,6 @@ impl LoadBalancer {
         verdict
     }
 
-    /// Selects among the backends that a new connection may go to.
     #[inline]
     fn select(&mut self, packet: &Packet) -> Verdict {
         let Placement { choice, outcome, .. } =
@@ -259,10 +257,8 @@ impl LoadBalancer {
         let fields = self.settings.session_affinity.fields(packet.class());
         let hash = fields.selection_hash(&packet.tuple) ^ self.hash_key;
         let Some(set) = choice.pick(hash) else { return Verdict::Dropped };
-        match self.selectors.pick(&self.roster, set, hash) {
-            Some(backend) => Verdict::Selected(backend, *outcome),
-            None => Verdict::Dropped,
-        }
+        let picked = self.selectors.pick(&self.roster, set, hash);
+        picked.map_or(Verdict::Dropped, |backend| Verdict::Selected(backend, *outcome))
     }
 
     /// Whether a packet without an entry is dropped because it carries no ports.
@@ -285,10 +281,8 @@ impl LoadBalancer {
             || !self.roster.any_healthy()
     }
 
-    /// Holds `backend` `healthy` or not from `now` on; tells whether that is a change.
-    ///
-    /// Existing connections follow the tracking policy when their next packet comes. A target pool's instance loses its
-    /// entries when it becomes unhealthy (TPA-5).
+    /// Holds `backend` `healthy` or not from `now` on; tells whether that is a change. Connections follow the tracking
+    /// policy at their next packet; a target pool's instance loses its entries when it becomes unhealthy (TPA-5).
     pub fn set_health(&mut self, now: SimTime, backend: BackendId, healthy: bool) -> bool {
         if self.roster.is_healthy(backend) == healthy {
             return false;
@@ -314,8 +308,7 @@ impl LoadBalancer {
         self.weigh();
     }
 
-    /// Removes `backend`: no new connections; existing ones live on for the draining timeout (CTE-9), or end at once (a
-    /// target pool's instance always, TPA-5).
+    /// Removes `backend`. Its entries live on for the draining timeout (CTE-9), or end at once (target pools, TPA-5).
     pub fn remove(&mut self, now: SimTime, backend: BackendId) {
         self.change(now, backend, |member| member.configured = false);
         let at_once = self.settings.tracking.ends_with_health();
@@ -342,8 +335,7 @@ impl LoadBalancer {
         self.weigh();
     }
 
-    /// Configures it anew. Existing entries stay, except that a change of what they are found by makes them unreachable: the
-    /// table is emptied then (CTE-11).
+    /// Configures it anew. Entries stay, unless what they are found by changes: that empties the table (CTE-11).
     pub fn configure(&mut self, now: SimTime, settings: Settings) {
         self.catch_up(now);
         let old = std::mem::replace(&mut self.settings, settings);
@@ -392,7 +384,6 @@ impl LoadBalancer {
         }
     }
 
-    /// Asks the policy for its sets and for every origin's choice.
     fn decide_anew(&mut self, now: SimTime) {
         let Self { roster, selectors, settings, placements, .. } = self;
         if settings.policy.prepare(now, roster) {
@@ -436,7 +427,6 @@ impl LoadBalancer {
         }
     }
 
-    /// Ends the entries whose time has come.
     #[cold]
     fn meet_deadlines(&mut self, now: SimTime) {
         let gone: Vec<BackendId> =
@@ -457,7 +447,6 @@ impl LoadBalancer {
         self.look_ahead();
     }
 
-    /// Looks for the next moment at which something changes by itself.
     fn look_ahead(&mut self) {
         let drains = self.draining.iter().map(|(_, until)| *until);
         self.next_deadline = drains.chain(self.failover_deadline).fold(self.next_choice, SimTime::min);
@@ -466,12 +455,8 @@ impl LoadBalancer {
 
 /// Every origin in a region of `zones` zones, in the order of [`origin_slot`].
 fn origins(zones: usize) -> impl Iterator<Item = TrafficOrigin> {
-    let outside = [
-        TrafficOrigin::Hybrid,
-        TrafficOrigin::OtherRegion,
-        TrafficOrigin::PrivateServiceConnect,
-        TrafficOrigin::Internet,
-    ];
+    use TrafficOrigin::{Hybrid, Internet, OtherRegion, PrivateServiceConnect};
+    let outside = [Hybrid, OtherRegion, PrivateServiceConnect, Internet];
     (0..zones).map(|zone| TrafficOrigin::Zone(ZoneId::from_index(zone))).chain(outside)
 }
 

@@ -1,12 +1,12 @@
 //! Randomness: one seed, named streams, portable draws.
 //!
-//! Every stream is keyed by (seed, replication, purpose, entity name), never by arm, thread or order of use.
-//! So every arm meets the same arrivals, failures, sizes and network noise (common random numbers), and a
-//! draw that is added in one place shifts nothing elsewhere. Within a connection each draw has a key of its
-//! own ([`StreamKey::child`]), because the order of a connection's events differs from arm to arm.
+//! Every stream is keyed by (seed, replication, purpose, entity name), never by arm, thread or order of use: every arm
+//! meets the same arrivals, failures, sizes and network noise (common random numbers), and a draw that is added in one
+//! place shifts nothing elsewhere. Within a connection each draw has a key of its own ([`StreamKey::child`]), because
+//! the order of a connection's events differs from arm to arm.
 //!
-//! Generators are named ones with a published algorithm: xoshiro256++ (Blackman and Vigna 2021) for long
-//! streams, SplitMix64 (Steele, Lea and Flood 2014) for the few draws of one connection.
+//! Generators: xoshiro256++ (Blackman and Vigna 2021) for long streams, SplitMix64 (Steele, Lea and Flood 2014) for a
+//! few draws.
 
 mod distribution;
 mod exp;
@@ -106,8 +106,7 @@ impl StreamKey {
 /// The generator of a long stream.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// A bijection of 64-bit words whose output bits each depend on every input bit: the finalizer of SplitMix64
-/// (Stafford's variant 13).
+/// The finalizer of SplitMix64 (Stafford's variant 13): a bijection where each output bit depends on every input bit.
 #[inline]
 pub fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -116,18 +115,22 @@ pub fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Both halves of a product, of which every bit of `word` has a part: a hash in three instructions of what is random
-/// already, or counts up.
+/// A product's halves, each bit of `word` in both: a fast hash of what is random already, or counts up.
 #[inline]
 pub fn fold(word: u64) -> u64 {
     let product = u128::from(word) * 0x9E37_79B9_7F4A_7C15;
     (product >> 64) as u64 ^ product as u64
 }
 
+/// One of `count` numbers from 0 on, each as likely as any other if `word` is random.
+#[inline]
+pub fn below(word: u64, count: u64) -> u64 {
+    ((u128::from(word) * u128::from(count)) >> 64) as u64
+}
+
 /// A 64-bit hash of `bytes`, the same on every machine.
 pub fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
-    let start = mix(seed ^ bytes.len() as u64);
-    bytes.chunks(8).fold(start, |hash, chunk| {
+    bytes.chunks(8).fold(mix(seed ^ bytes.len() as u64), |hash, chunk| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
         mix(hash ^ u64::from_le_bytes(word))

@@ -29,8 +29,7 @@ pub struct SimDuration(u64);
 impl SimTime {
     /// The beginning of the simulation.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens. Far enough below the largest integer that adding a
-    /// [`SimDuration`] to it can't overflow.
+    /// Later than anything that happens, and small enough that adding a [`SimDuration`] can't overflow.
     pub const NEVER: Self = Self(u64::MAX / 2);
 
     /// The moment `nanos` nanoseconds after the beginning.
@@ -51,7 +50,7 @@ impl SimTime {
     /// The time that has passed since `earlier`.
     ///
     /// # Panics
-    /// If `earlier` is later: time never runs back here.
+    /// If `earlier` is later.
     pub fn since(self, earlier: Self) -> SimDuration {
         assert!(earlier.0 <= self.0, "time ran back from {earlier:?} to {self:?}");
         SimDuration(self.0 - earlier.0)
@@ -81,8 +80,7 @@ impl SimDuration {
 
     /// The nearest whole number of nanoseconds, within `ZERO..=MAX`.
     pub fn from_nanos_f64(nanos: f64) -> Self {
-        // A float-to-integer cast saturates, and takes NaN to zero. To a signed integer it is the cheaper one, and
-        // `MAX` is one.
+        // A cast from a float saturates, and takes NaN to 0; to a signed integer, as `MAX` is, it is cheaper.
         Self((((nanos + 0.5) as i64).max(0) as u64).min(Self::MAX.0))
     }
 
@@ -211,7 +209,6 @@ impl FromStr for SimDuration {
     }
 }
 
-/// What is wrong with a text.
 const NEGATIVE: &str = "is negative; a duration is zero or more";
 const TOO_LONG: &str = "is longer than a simulation can be (146 years)";
 const NOT_A_DURATION: &str =

@@ -27,9 +27,7 @@ pub struct Case {
     pub name: String,
     /// The book, paper or rule that the theory is taken from.
     pub source: &'static str,
-    /// The experiment, in TOML.
     text: String,
-    /// What is to be changed in the text.
     overrides: Overrides,
     checks: Vec<Check>,
 }
@@ -75,8 +73,7 @@ impl Finding {
         self.simulated.covers(self.theory, ROUNDING)
     }
 
-    /// Whether simulation agrees with theory: the exact value lies in the interval of 99.9 %, and that is narrow enough to
-    /// say something.
+    /// Whether the interval of 99.9 % holds the exact value, and is narrow enough to say something.
     pub fn agrees(&self) -> bool {
         self.wide.covers(self.theory, ROUNDING)
             && self.wide.half_width.is_some_and(|half| half <= self.bound * self.theory.abs())
@@ -103,7 +100,6 @@ impl Case {
         Ok(self.checks.iter().map(|check| self.finding(check, outcomes.chunks(cells))).collect())
     }
 
-    /// What `check` finds in the outcomes of each replication.
     fn finding<'a>(&self, check: &Check, replications: impl Iterator<Item = &'a [Outcome]>) -> Finding {
         let found = replications.map(|outcomes| (check.measure)(outcomes));
         let (parts, wholes): (Vec<f64>, Vec<f64>) = found.map(|found| (found.part, found.whole)).unzip();
@@ -122,10 +118,7 @@ impl Case {
     }
 }
 
-/// The experiment that `text` describes, called `name` in errors.
-///
-/// # Panics
-/// If it describes none.
+/// The experiment that `text` describes, called `name` in errors; panics if it describes none.
 fn experiment(name: &str, text: &str, overrides: &Overrides) -> Experiment {
     let source = Source { name: name.to_owned(), text: text.to_owned() };
     // Nobody but this module writes the text, and a test runs every one.

@@ -86,7 +86,6 @@ impl LocalityPolicy {
         matches!(self, Self::WeightedGcpRendezvous | Self::WeightedMaglev)
     }
 
-    /// The scheme that it belongs to.
     fn scheme(self) -> Scheme {
         let is_internal = matches!(self, Self::Rendezvous | Self::WeightedGcpRendezvous);
         if is_internal { Scheme::Internal } else { Scheme::External }
@@ -123,7 +122,6 @@ pub enum BalancingMode {
 }
 
 impl ServiceBackend {
-    /// Whether it is the group called `name`.
     pub(super) fn is_of(&self, name: &str) -> bool {
         self.group.as_ref().is_some_and(|group| group.name() == name)
     }

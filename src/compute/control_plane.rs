@@ -35,7 +35,6 @@ pub struct PlannedInstance {
 /// What the load balancer knows of one backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
-    /// Whether it exists.
     present: bool,
     /// Whether it is in a home that gets traffic.
     configured: bool,
@@ -72,7 +71,6 @@ impl ControlPlane {
         self.seen().into_iter().filter(|(_, seen)| seen.present).map(|(id, _)| id).collect()
     }
 
-    /// What the load balancer knows of each backend whose home exists.
     fn seen(&self) -> BTreeMap<BackendId, Seen> {
         let mut homes: BTreeMap<&Home, _> = BTreeMap::new();
         let seen = self.machines.pairs().filter_map(|(id, PlannedInstance { name, home })| {
@@ -92,8 +90,7 @@ impl ControlPlane {
     }
 }
 
-/// What a load balancer is told so that it knows what is `after` and not what was `before`. New instances come before old
-/// ones go, so that it is never left without both.
+/// What leads a load balancer from `before` to `after`: new instances first, so that it is never left without any.
 fn changes(
     before: (Settings, BTreeMap<BackendId, Seen>),
     after: (Settings, BTreeMap<BackendId, Seen>),

@@ -26,7 +26,6 @@ macro_rules! fields {
 }
 pub(super) use fields;
 
-/// Whether a field says nothing.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

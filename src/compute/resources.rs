@@ -285,7 +285,6 @@ impl Resources {
         found.ok_or_else(|| ApiError::not_found(&["backendService"], name, "backend services", known()))
     }
 
-    /// The pool called `name`, as one of `fields` says.
     fn pool(&self, name: &str, fields: FieldPaths) -> Result<&TargetPool, ApiError> {
         let found = self.target_pools.iter().find(|pool| pool.name == name);
         found.ok_or_else(|| ApiError::not_found(fields, name, "target pools", self.pool_names()))

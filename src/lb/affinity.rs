@@ -1,5 +1,4 @@
-//! Session affinity: which fields of a packet select its backend, and which find its tracking entry
-//! (rules AFF-1 to AFF-8, CTE-3).
+//! Which fields of a packet select its backend, and which find its tracking entry (rules AFF-1 to AFF-8, CTE-3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,8 +87,7 @@ impl Fields {
         }
     }
 
-    /// The hash that selects a backend. It is equal in both directions of a connection (AFF-8), except over the source
-    /// alone.
+    /// The hash that selects a backend: equal in both directions of a connection (AFF-8), except over the source alone.
     #[inline]
     pub fn selection_hash(self, tuple: &FiveTuple) -> u64 {
         let (source, destination, protocol) = self.of(tuple);

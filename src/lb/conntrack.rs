@@ -15,13 +15,12 @@ use super::affinity::Fields;
 use super::packet::{Endpoint, FiveTuple};
 use super::policy::PlacementOutcome;
 use crate::ids::{BackendId, Id};
-use crate::random::fold;
+use crate::random::{below, fold};
 use crate::time::{SimDuration, SimTime};
 use epochs::{EPOCHS, Epochs};
 
 /// The most backends that an entry can tell apart.
 pub const MAX_BACKENDS: usize = 1 << BACKEND_BITS;
-
 const BACKEND_BITS: u32 = 14;
 const OUTCOME_BITS: u32 = 8;
 const TAG_BITS: u32 = BACKEND_BITS + OUTCOME_BITS;
@@ -30,7 +29,6 @@ const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 const TICK_BITS: u32 = 4;
 /// The longest time between two moments that can be told apart, in nanoseconds.
 const SPAN: u64 = 1 << (u64::BITS - TAG_BITS + TICK_BITS);
-
 const SEGMENT_BITS: u32 = 6;
 const SEGMENTS: usize = 1 << SEGMENT_BITS;
 const MIN_SLOTS: usize = 16;
@@ -72,10 +70,9 @@ impl Hash {
         (self.0 >> (u64::BITS - SEGMENT_BITS)) as usize
     }
 
-    /// Where the search for it begins, in a segment of `slots` slots.
     #[inline]
     fn home(self, slots: usize) -> usize {
-        ((u128::from(self.0 << SEGMENT_BITS) * slots as u128) >> 64) as usize
+        below(self.0 << SEGMENT_BITS, slots as u64) as usize
     }
 }
 
@@ -92,8 +89,7 @@ impl Destinations {
     /// The same for any but the first, which is the only one of most load balancers.
     #[inline(never)]
     fn later_number(&mut self, destination: Endpoint) -> u64 {
-        let known = self.0.iter().position(|other| *other == destination);
-        let number = known.unwrap_or_else(|| {
+        let number = self.0.iter().position(|other| *other == destination).unwrap_or_else(|| {
             self.0.push(destination);
             self.0.len() - 1
         });
@@ -104,7 +100,6 @@ impl Destinations {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Where its packets go.
     pub(super) backend: BackendId,
     /// The outcome of the decision that placed it there.
     pub(super) outcome: PlacementOutcome,
@@ -130,7 +125,6 @@ impl Slot {
         self.key == TrackingKey::NONE
     }
 
-    /// Notes a packet at time `now`.
     #[inline]
     fn touch(&mut self, now: SimTime) {
         self.stamp = self.stamp & TAG_MASK | clock(now);
@@ -168,7 +162,6 @@ pub(super) struct ConnectionTable {
     timeout: SimDuration,
     destinations: Destinations,
     epochs: Epochs,
-    /// When dead entries were dropped last everywhere.
     last_pass: SimTime,
 }
 
@@ -186,7 +179,6 @@ impl ConnectionTable {
         }
     }
 
-    /// The key of a packet of which `fields` count.
     #[inline(always)]
     pub(super) fn key(&mut self, fields: Fields, tuple: &FiveTuple) -> TrackingKey {
         let (source, destination, protocol) = fields.of(tuple);
@@ -201,8 +193,7 @@ impl ConnectionTable {
         self.slots * size_of::<Slot>() > 1 << 20
     }
 
-    /// Asks the processor to fetch the slots where the search for `key` begins; `is_new` if it will be long, to an empty
-    /// slot.
+    /// Fetches ahead the slots where the search for `key` begins: more of them if it `is_new`, so that it is long.
     #[inline]
     pub(super) fn prefetch(&self, key: TrackingKey, is_new: bool) {
         let hash = key.hash();
@@ -233,7 +224,6 @@ impl ConnectionTable {
         Some(entry)
     }
 
-    /// Removes every entry whose backend does not pass `keep`.
     pub(super) fn retain(&mut self, now: SimTime, keep: impl Fn(BackendId) -> bool) {
         self.advance(now);
         self.pass(now, keep);
@@ -249,7 +239,6 @@ impl ConnectionTable {
         self.epochs.end(now);
     }
 
-    /// Makes `key`'s entry say `entry`, replacing an older one.
     #[inline]
     pub(super) fn insert(&mut self, now: SimTime, key: TrackingKey, entry: Entry) {
         self.advance(now);
@@ -280,13 +269,11 @@ impl ConnectionTable {
         segment.slots[position] = Slot::new(key, entry, now);
     }
 
-    /// The most live entries at one time since [`restart_peak`](Self::restart_peak). Entries that die idle are
-    /// counted to the end of their epoch.
+    /// The most live entries at one time since the last restart; those that die idle count to the end of their epoch.
     pub(super) fn peak(&self) -> u64 {
         self.epochs.peak
     }
 
-    /// Measures the peak anew from `now` on.
     pub(super) fn restart_peak(&mut self, now: SimTime) {
         self.advance(now);
         self.epochs.peak = self.epochs.live;
@@ -347,7 +334,6 @@ impl ConnectionTable {
 }
 
 impl Segment {
-    /// Whether one more entry would make searches long.
     #[inline]
     fn is_full(&self) -> bool {
         (self.stored + 1) * 5 > self.slots.len() * 4
@@ -364,15 +350,6 @@ impl Segment {
             None => front.iter().position(ends_search).expect("a segment is never full"),
         };
         if self.slots[position].key == key { Ok(position) } else { Err(position) }
-    }
-
-    /// The first empty slot from `position` on.
-    #[inline]
-    fn vacancy(&self, mut position: usize) -> usize {
-        while !self.slots[position].is_empty() {
-            position = self.next(position);
-        }
-        position
     }
 
     #[inline]
@@ -415,7 +392,10 @@ impl Segment {
 
     #[inline]
     fn put_back(&mut self, slot: Slot) {
-        let position = self.vacancy(slot.key.hash().home(self.slots.len()));
+        let mut position = slot.key.hash().home(self.slots.len());
+        while !self.slots[position].is_empty() {
+            position = self.next(position);
+        }
         self.slots[position] = slot;
         self.stored += 1;
     }

@@ -46,7 +46,6 @@ pub enum Phase {
     At(SimDuration),
 }
 
-/// What a file writes for [`Phase::Random`].
 const RANDOM: &str = "random";
 
 impl From<Phase> for String {

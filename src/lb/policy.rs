@@ -1,9 +1,8 @@
-//! The seam for policies: where new connections of an origin go in a state of health.
+//! Where new connections of an origin go in a state of health.
 //!
-//! A policy is a file in `policy/` that implements [`ZonePolicy`], and a variant of [`any::AnyPolicy`]. It lists the sets
-//! of backends that it needs, and answers for an origin with one of them, a weighted split over several, or nothing. It is
-//! asked when something changes, never for a packet. What the two kinds of load balancer of Google Cloud do is
-//! [`backend_service`] and [`target_pool`].
+//! A policy is a file in `policy/` that implements [`ZonePolicy`], and a variant of [`any::AnyPolicy`]. It lists the
+//! sets of backends that it needs, and answers for an origin with one of them, a weighted split over several, or
+//! nothing. It is asked when something changes, never for a packet.
 
 pub mod any;
 pub mod backend_service;
@@ -62,8 +61,7 @@ impl PolicyStep {
 pub struct Trail(Option<Vec<PolicyStep>>);
 
 impl Trail {
-    /// Takes down what `steps` gives. The first step leads to the backends that may serve at all, the last one to the
-    /// choice, and its reason is that of the whole.
+    /// Takes down `steps`: from the backends that may serve at all to the choice, whose reason is that of the whole.
     pub fn note(&mut self, steps: impl FnOnce() -> Vec<PolicyStep>) {
         if let Some(noted) = &mut self.0 {
             noted.extend(steps());
@@ -89,8 +87,7 @@ pub trait ZonePolicy {
         None
     }
 
-    /// The sets that it needs now, each once; their places are their ids. It is asked whenever something changed, before
-    /// it decides: a control plane that allocates anew now and then remembers here what it allocated.
+    /// The sets that it needs now, each once; their places are their ids. Asked after every change, before it decides.
     fn sets(&mut self, state: PolicyState<'_>) -> Vec<SetSpec>;
 
     /// Where new connections from `origin` go.

@@ -17,7 +17,6 @@ pub struct Roster {
     sizes: IdVec<SetId, usize>,
 }
 
-/// The sets that a change took a backend out of, and those that it brought it into.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Moves {
     pub(super) left: Vec<SetId>,

@@ -23,7 +23,6 @@ pub enum SelectionHash {
     Maglev(TableSize),
 }
 
-/// A selector for every set of backends, kept up to date one backend at a time.
 #[derive(Clone, Debug)]
 pub(super) struct Selectors {
     hash: SelectionHash,
@@ -63,7 +62,6 @@ impl Selectors {
         selectors
     }
 
-    /// Selects among the sets that `roster` keeps from now on.
     pub(super) fn follow_sets(&mut self, roster: &Roster) {
         self.by_set = roster.specs().iter().map(|spec| empty(roster, self.hash, spec)).collect();
         for set in roster.specs().ids() {
@@ -73,24 +71,21 @@ impl Selectors {
 
     pub(super) fn apply(&mut self, roster: &Roster, id: BackendId, moves: &Moves) {
         for set in &moves.left {
-            let seat = self.seats[id].of(&roster.specs()[*set]);
-            self.by_set[*set].remove(id, seat);
+            self.by_set[*set].remove(id, self.seats[id].of(&roster.specs()[*set]));
         }
         for set in &moves.joined {
             self.join(roster, id, *set);
         }
     }
 
-    /// Weighs backends by `weights` from now on.
     pub(super) fn set_weights(&mut self, roster: &Roster, weights: IdVec<BackendId, f64>) {
-        if weights == self.weights {
-            return;
+        if weights != self.weights {
+            self.weights = weights;
+            self.follow_sets(roster);
         }
-        self.weights = weights;
-        self.follow_sets(roster);
     }
 
-    /// The member of `set` that the connection with selection hash `hash` goes to; `None` if it is empty.
+    /// The member of `set` that `hash` selects; `None` if it is empty.
     #[inline]
     pub(super) fn pick(&mut self, roster: &Roster, set: SetId, hash: u64) -> Option<BackendId> {
         match &mut self.by_set[set] {
@@ -140,7 +135,6 @@ fn make_table(
 }
 
 impl Seats {
-    /// Its seat among the backends of the place that the set is of.
     fn of(self, spec: &SetSpec) -> usize {
         if spec.zone.is_some() { self.in_zone } else { self.everywhere }
     }
@@ -161,7 +155,6 @@ fn seats(roster: &Roster) -> IdVec<BackendId, Seats> {
     seats
 }
 
-/// The selector of a set of which nobody is a member yet.
 fn empty(roster: &Roster, hash: SelectionHash, spec: &SetSpec) -> Selector {
     let most = spec.among.as_ref().map_or(usize::MAX, Vec::len).min(roster.population(spec.zone));
     match hash {

@@ -80,7 +80,6 @@ impl Choice {
         }
     }
 
-    /// The set that the connection with selection hash `hash` goes to.
     #[inline]
     pub(super) fn pick(&self, hash: u64) -> Option<SetId> {
         match self {

@@ -1,5 +1,4 @@
-//! Connection tracking policy: what is tracked, by which fields, and when an entry keeps pointing at its backend
-//! (rules CTE-1 to CTE-7).
+//! What is tracked, by which fields, and when an entry keeps pointing at its backend (rules CTE-1 to CTE-7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

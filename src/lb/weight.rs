@@ -16,11 +16,8 @@ pub enum WeightState {
     Missing,
 }
 
-/// The weight by which each backend is selected.
-///
-/// Weights apply only while every configured backend reported a valid one or has none available; a single invalid or
-/// missing one puts all back to equal weights. A backend without an available weight weighs as the last one that it
-/// reported, or 1.
+/// The weight by which each backend is selected: its last valid one, or 1. All are equal as soon as one configured
+/// backend reported an invalid weight or none.
 pub(super) fn effective_weights(
     states: &IdVec<BackendId, WeightState>,
     last_valid: &IdVec<BackendId, f64>,

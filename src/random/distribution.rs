@@ -208,7 +208,6 @@ impl<Q: Quantity> JsonSchema for Distribution<Q> {
     }
 }
 
-/// Writes it as the experiment file does.
 impl<Q: Quantity> Serialize for Distribution<Q> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.form.serialize(serializer)

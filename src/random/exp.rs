@@ -17,7 +17,6 @@ const ROUND: f64 = 6_755_399_441_055_744.0;
 static POWERS: LazyLock<[f64; STEPS]> =
     LazyLock::new(|| std::array::from_fn(|step| libm::exp2(step as f64 / STEPS as f64)));
 
-/// e to the power of `x`.
 #[inline]
 pub(super) fn exp(x: f64) -> f64 {
     // Beyond these the result, or its scale, is not a normal number.

@@ -1,8 +1,5 @@
-//! A 64-bit float whose mathematics is `libm`'s.
-//!
-//! `f64::ln`, `exp` and `powf` call the platform's library, whose last bit differs between processors and C
-//! libraries. The distributions of `rand_distr` are generic over their float; over this one they draw the
-//! same values on every machine.
+//! A 64-bit float whose mathematics is `libm`'s: that of the platform's library, which `f64` calls, differs between
+//! processors. Over this float the distributions of `rand_distr` draw the same values on every machine.
 
 use std::num::FpCategory;
 use std::ops::Neg;

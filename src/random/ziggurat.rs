@@ -17,8 +17,7 @@ struct Ziggurat {
 }
 
 impl Ziggurat {
-    /// The layers of a density that falls from 1 at 0, each of area `area`, the last one with the tail beyond
-    /// `tail`.
+    /// The layers of a density that falls from 1 at 0, each of area `area`, the last with the tail beyond `tail`.
     fn new(tail: f64, area: f64, density: fn(f64) -> f64, inverse: fn(f64) -> f64) -> Self {
         let mut x = [0.0; LAYERS + 1];
         x[0] = area / density(tail);
@@ -26,8 +25,7 @@ impl Ziggurat {
         for layer in 2..LAYERS {
             x[layer] = inverse(area / x[layer - 1] + density(x[layer - 1]));
         }
-        let f = x.map(density);
-        Self { x, f }
+        Self { x, f: x.map(density) }
     }
 }
 

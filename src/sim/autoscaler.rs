@@ -1,8 +1,8 @@
 //! Managed instance groups that follow the mean utilization of their members, over all of their zones at once.
 //!
-//! At fixed intervals the autoscaler takes the utilization of the members that are past their cool-down period, and
-//! recommends as many members as would bring it to the target. It adds members at once, each of which serves after its
-//! boot time; it removes members only when the highest recommendation of the stabilization period is below their number.
+//! At fixed intervals the autoscaler recommends as many members as would bring the utilization of those past their
+//! cool-down to the target. New members serve after their boot time; members go only when the highest recommendation of
+//! the stabilization period is below their number.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,6 @@ use crate::time::SimTime;
 pub(super) struct Autoscaler {
     policy: AutoscalingPolicy,
     members: Vec<Member>,
-    /// What was recommended within the stabilization period, and when.
     recommended: VecDeque<(SimTime, u32)>,
 }
 
@@ -42,7 +41,6 @@ enum MemberState {
 }
 
 impl Autoscaler {
-    /// The autoscaler of `group`, if it has one.
     pub(super) fn of(scenario: &Scenario, group: GroupId) -> Option<Self> {
         let policy = scenario.groups[group].autoscaling?;
         let members = scenario.backends.pairs().filter(|(_, spec)| spec.group == group);
@@ -54,7 +52,6 @@ impl Autoscaler {
         Some(Self { policy, members: members.map(member).collect(), recommended: VecDeque::new() })
     }
 
-    /// Plans the next evaluation of this autoscaler, which has this number.
     pub(super) fn plan(&self, number: u32, calendar: &mut Calendar) {
         calendar.plan(calendar.now() + self.policy.evaluation_interval, Event::Autoscale { number });
     }
@@ -75,7 +72,6 @@ impl Autoscaler {
         removed.into_iter().map(Change::Remove).collect()
     }
 
-    /// How many members there should be now.
     fn recommend(&mut self, now: SimTime, stations: &mut IdVec<BackendId, Station<'_>>) -> u32 {
         let (mut busy, mut counted, mut serving) = (0.0, 0_u32, 0_u32);
         for member in &mut self.members {
@@ -95,8 +91,7 @@ impl Autoscaler {
         let needed = (mean * f64::from(serving) / target - 1e-9).ceil() as u32;
         let size = if counted == 0 { self.size() } else { needed };
         let recommended = size.clamp(self.policy.min_num_replicas.get(), self.policy.max_num_replicas.get());
-        let since = self.policy.stabilization_period;
-        self.recommended.retain(|(time, _)| *time + since > now);
+        self.recommended.retain(|(time, _)| *time + self.policy.stabilization_period > now);
         self.recommended.push_back((now, recommended));
         recommended
     }
@@ -129,7 +124,6 @@ impl Autoscaler {
         (ordered, removed)
     }
 
-    /// `backend` serves from now on, if it is one of its members.
     pub(super) fn booted(&mut self, now: SimTime, backend: BackendId) {
         let cool_down = self.policy.cool_down_period;
         for member in self.members.iter_mut().filter(|member| member.backend == backend) {

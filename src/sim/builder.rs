@@ -150,8 +150,7 @@ impl ClientGroup {
 }
 
 impl Scenario {
-    /// Begins a world in a region of these zones: with an internal load balancer by backend service, as the Compute API
-    /// creates it if nothing is said, and half an hour that is measured after two minutes.
+    /// A region of these zones with the Compute API's default internal load balancer, and the default timing.
     pub fn builder<Name: Into<String>>(zones: impl IntoIterator<Item = Name>) -> ScenarioBuilder {
         let zones: IdVec<ZoneId, String> = zones.into_iter().map(Name::into).collect();
         let place = |(id, name): (_, &String)| {

@@ -14,7 +14,6 @@ const PACKETS_AHEAD: usize = 12;
 pub(super) struct Calendar {
     now: SimTime,
     queue: EventQueue<Event>,
-    /// What has happened so far.
     count: u64,
 }
 
@@ -33,18 +32,17 @@ impl Calendar {
         self.count
     }
 
-    /// `event` is to come at `time`. At equal times events come in the order in which they were planned.
+    /// At equal times events come in the order in which they were planned.
     #[inline]
     pub(super) fn plan(&mut self, time: SimTime, event: Event) {
         self.queue.push(time, event);
     }
 
-    /// `step` of `backend` is to come at `time`.
     pub(super) fn plan_step(&mut self, time: SimTime, backend: BackendId, step: BackendStep) {
         self.plan(time, Event::Backend { backend, step });
     }
 
-    /// The next event, if it is not later than `limit`: its time is now.
+    /// The next event up to `limit`: its time is now.
     #[inline]
     pub(super) fn next(&mut self, limit: SimTime) -> Option<Event> {
         let (time, event) = self.queue.pop_until(limit)?;
@@ -53,20 +51,18 @@ impl Calendar {
         Some(event)
     }
 
-    /// Something that was not planned here happens at `time`.
     #[inline]
     pub(super) fn advance(&mut self, time: SimTime) {
         self.now = time;
         self.count += 1;
     }
 
-    /// Events that come soon, whose connections can be fetched now: many at a time, so that for most events there are none.
+    /// Events that come soon, whose connections can be fetched now: many at a time, or none.
     #[inline]
     pub(super) fn soon(&mut self) -> Option<impl Iterator<Item = Event>> {
         self.queue.has_unseen(0, FLOWS_AHEAD).then(|| self.queue.unseen(0, FLOWS_AHEAD))
     }
 
-    /// Events that come sooner, whose packets can be named now.
     #[inline]
     pub(super) fn sooner(&mut self) -> Option<impl Iterator<Item = Event>> {
         self.queue.has_unseen(1, PACKETS_AHEAD).then(|| self.queue.unseen(1, PACKETS_AHEAD))

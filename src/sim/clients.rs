@@ -41,8 +41,7 @@ pub(super) struct Clients {
     are_backends: bool,
 }
 
-/// A client group and what of it opens a connection, in one word: they are sorted all the time. At equal times the first
-/// group comes first.
+/// A client group and its turn, in one word because they are sorted all the time: the first group first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Opener(u64);
 
@@ -74,11 +73,9 @@ impl Opener {
 
 #[derive(Clone, Copy, Debug)]
 enum Turn {
-    /// The next arrival of the group.
     Arrival,
     /// The client of a closed loop with this number, after it has thought.
     Client(u32),
-    /// What waits in this slot.
     Waiting(u32),
 }
 
@@ -93,7 +90,6 @@ struct Source {
 }
 
 impl Clients {
-    /// The groups of `clients`, which open connections until the measured window ends, once they [`begin`](Self::begin).
     pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, timing: Timing) -> Self {
         let mut next_address = FIRST_ADDRESS;
         let source = |group: &ClientGroup| {
@@ -119,9 +115,6 @@ impl Clients {
     }
 
     /// Every group plans its first connections.
-    ///
-    /// # Errors
-    /// If a trace can't be read.
     pub(super) fn begin(&mut self, none: &Flows<'_>) -> RunResult<()> {
         for client in self.groups.ids() {
             let population = self.groups[client].closed.as_ref().map_or(0, |closed| closed.opened.len());
@@ -145,16 +138,12 @@ impl Clients {
         self.measured > 0
     }
 
-    /// When the next connection begins; never if there is none before the end.
     #[inline]
     pub(super) fn next_time(&self) -> SimTime {
         self.upcoming.peek().map_or(SimTime::NEVER, |Reverse((time, ..))| *time)
     }
 
     /// The next connection and its group. At equal times the first group comes first.
-    ///
-    /// # Errors
-    /// If a group is out of ports, or a trace can't be read on.
     #[inline]
     pub(super) fn take_next(&mut self, flows: &Flows<'_>) -> RunResult<Option<(ClientId, NewConnection)>> {
         let Some(Reverse((_, opener))) = self.upcoming.peek().copied() else { return Ok(None) };
@@ -233,8 +222,7 @@ impl Clients {
         self.sources[flow.client].packet(self.address(flow), flow.port, destination, kind)
     }
 
-    /// Packets of the connections that the group `client` opens next, as far as they are known, if they have just become
-    /// known.
+    /// Packets of the connections that a group opens next, as far as they have just become known.
     pub(super) fn new_packets(&self, client: ClientId) -> impl Iterator<Item = Packet> {
         let senders = &self.groups[client];
         let new = if senders.come == 0 { senders.coming.as_slice() } else { &[] };
@@ -243,7 +231,6 @@ impl Clients {
         })
     }
 
-    /// The number of a connection's client address in its group.
     #[inline]
     pub(super) fn address(&self, flow: &Flow) -> u32 {
         if self.sources[flow.client].numbers_are_addresses {
@@ -252,7 +239,6 @@ impl Clients {
         self.groups[flow.client].address(flow.number)
     }
 
-    /// What was recorded of a connection, if it comes of a trace.
     #[inline]
     pub(super) fn recorded(&self, flow: &Flow) -> Option<&TraceRow> {
         if self.sources[flow.client].numbers_are_addresses {
@@ -281,7 +267,6 @@ impl Clients {
         self.done(now, client, connection.number, now);
     }
 
-    /// Nothing follows upon a connection that began at `started`, of what `client` knows by `number`.
     #[inline]
     fn done(&mut self, now: SimTime, client: ClientId, number: u32, started: SimTime) {
         let senders = &mut self.groups[client];
@@ -295,11 +280,7 @@ impl Clients {
         }
     }
 
-    /// Another try of a connection that has failed, from another port of the same address: now, or, with a back-off,
-    /// later.
-    ///
-    /// # Errors
-    /// If its group is out of ports.
+    /// A try of a failed connection from another port of the same address: now, or after a back-off.
     pub(super) fn retry(
         &mut self,
         now: SimTime,
@@ -317,8 +298,7 @@ impl Clients {
 
     /// From `at` on, a new connection makes the requests that `flow`, which its client has closed, has not made.
     pub(super) fn go_on(&mut self, at: SimTime, flow: &Flow) {
-        let next = self.groups[flow.client].replacement(flow);
-        self.plan_later(at, flow.client, next);
+        self.plan_later(at, flow.client, self.groups[flow.client].replacement(flow));
     }
 
     fn plan_later(&mut self, at: SimTime, client: ClientId, connection: NewConnection) {

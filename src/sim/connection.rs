@@ -25,8 +25,7 @@ use crate::lb::packet::{PacketKind, Protocol};
 use crate::lb::policy::PlacementOutcome;
 use crate::time::{SimDuration, SimTime};
 
-/// The wait before the first repetition of other packets than a SYN; it doubles each time. Round trips are shorter by far
-/// than what would make it longer.
+/// The wait before other packets than a SYN are repeated, doubled each time; round trips are too short to lengthen it.
 const FIRST_DATA_TIMEOUT: SimDuration = SimDuration::from_millis(200);
 
 /// What a client has sent that a backend will meet: the one that the connection's packets have reached.
@@ -50,7 +49,6 @@ impl FrontSide {
         }
     }
 
-    /// The client sends a SYN, the first one or another.
     #[inline]
     pub(super) fn send_syn(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let now = calendar.now();
@@ -74,7 +72,6 @@ impl FrontSide {
         Sent::Syn(now + trip.half())
     }
 
-    /// The handshake is done: the client sends its first request.
     pub(super) fn established(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let (backend, now) = (flow.reached(), calendar.now());
         self.activate(now, flow, backend);
@@ -99,7 +96,6 @@ impl FrontSide {
         self.request_travels(flow, backend, calendar)
     }
 
-    /// The client sends a request once more that was lost.
     pub(super) fn resend_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         match self.route_request(flow, calendar) {
             Ok(backend) => self.request_travels(flow, backend, calendar),
@@ -123,7 +119,6 @@ impl FrontSide {
         forwarded
     }
 
-    /// A request sets out to `backend`, and arrives or is lost.
     #[inline(always)]
     fn request_travels(
         &mut self,
@@ -143,8 +138,7 @@ impl FrontSide {
         Sent::Request(arrival)
     }
 
-    /// The connection's backend sends an answer, the first time or again. If it is lost, it is sent again as long as the
-    /// client waits. Tells whether it is not lost.
+    /// A backend sends an answer. If it is lost, it is sent again while the client waits. Tells whether it is not lost.
     pub(super) fn answer(&self, flow: &mut Current<'_>, calendar: &mut Calendar) -> bool {
         let lost = self.loses(flow, flow.reached(), Draw::ResponseLoss);
         if lost {
@@ -153,8 +147,7 @@ impl FrontSide {
         !lost
     }
 
-    /// Sends a request as a datagram, perhaps in fragments. It goes wherever the load balancer sends it; if its parts
-    /// part, it is lost.
+    /// A datagram goes wherever the load balancer sends it; if its fragments part, it is lost.
     fn send_datagram(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
         let fragmented = flow.group.fragmented.value() > flow.unit(Draw::Fragmented);
         let kinds: &[PacketKind] = if fragmented && flow.group.protocol == Protocol::Udp {
@@ -193,14 +186,12 @@ impl FrontSide {
         }
     }
 
-    /// A packet of an open TCP connection goes to another backend, which does not know it.
     #[cold]
     fn goes_astray(&mut self, flow: &mut Current<'_>, (backend, outcome): (BackendId, PlacementOutcome)) {
         self.place(flow, backend, outcome);
         self.draw_trip(flow, backend, Draw::RequestTrip);
     }
 
-    /// The client has a whole response: it closes, or thinks about the next request.
     pub(super) fn responded(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let now = calendar.now();
         let profile = &flow.group.connection;
@@ -248,7 +239,6 @@ impl FrontSide {
         Sent::Nothing
     }
 
-    /// The client closes a connection in good order.
     fn leave(&mut self, now: SimTime, flow: &mut Current<'_>) {
         if flow.group.protocol == Protocol::Tcp {
             // Its FIN is the last packet that keeps the tracking entry alive.
@@ -257,12 +247,10 @@ impl FrontSide {
         self.end(now, flow, None);
     }
 
-    /// A request may have taken too long. If it is a later one that has not, the event comes again.
-    /// Tells whether it has.
+    /// A request may have taken too long; tells whether it has. For a later one the event comes again.
     pub(super) fn request_timeout(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> bool {
         flow.marks.set(Mark::Timed, false);
         if flow.state != FlowState::Requesting {
-            // It was answered, or has failed.
             return false;
         }
         let too_long = calendar.now() >= flow.request_deadline();
@@ -286,7 +274,6 @@ impl FrontSide {
         self.recorder.ended(now, flow, failure);
     }
 
-    /// A later packet of a connection goes to another backend than those before.
     fn divert(&mut self, now: SimTime, flow: &mut Current<'_>) {
         if flow.backend.is_some() {
             self.recorder.diverted(flow);
@@ -309,7 +296,6 @@ impl FrontSide {
     }
 }
 
-/// Whether the client sends no more requests on this connection.
 fn is_too_old(now: SimTime, flow: &Current<'_>) -> bool {
     flow.group.max_age.is_some_and(|max_age| now.since(flow.started) >= max_age)
 }

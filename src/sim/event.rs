@@ -3,8 +3,7 @@
 use super::outcome::FailureCause;
 use crate::ids::{BackendId, FlowId};
 
-/// Something that happens at one moment. (Arrivals are not events: they are merged with them, see
-/// [`super::clients`].) Numbers are those of lists of the scenario, or of a backend's probers.
+/// Arrivals are no events: they are merged with them ([`super::clients`]). Numbers are places in the scenario's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A step of a connection.

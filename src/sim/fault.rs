@@ -10,13 +10,12 @@ use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
-use crate::random::{Purpose, RunSeed, StreamKey};
+use crate::random::{Purpose, RunSeed, StreamKey, below};
 use crate::time::{SimDuration, SimTime};
 
 #[derive(Clone, Debug, PartialEq)]
 struct Strike {
     at: SimTime,
-    /// When it is over, if it ever is.
     end: Option<SimTime>,
     effect: StrikeEffect,
 }
@@ -27,7 +26,6 @@ enum StrikeEffect {
     Link([ZoneId; 2], LinkFault),
 }
 
-/// Whom a strike may hit.
 #[derive(Clone, Debug, PartialEq)]
 struct Targets {
     /// In the order in which they are chosen, the same in every arm.
@@ -37,8 +35,7 @@ struct Targets {
 }
 
 impl Targets {
-    /// Whom it hits of those that are there, in the order of their ids: the nearest whole number to the fraction of them, and
-    /// at least one, if there is one, unless the fraction is 0.
+    /// Their share of those that are there, to the nearest whole number but one at least unless 0; in order of ids.
     fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
         let present = self.candidates.iter().copied().filter(|backend| is_there(*backend));
         let mut hit: Vec<BackendId> = present.collect();
@@ -52,14 +49,13 @@ impl Targets {
 #[derive(Debug)]
 pub(super) struct Faults {
     strikes: Vec<Strike>,
-    /// Whom each has hit.
+    /// Whom each strike has hit.
     hit: Vec<Vec<BackendId>>,
     /// The members of autoscaled groups, which can be struck only while they are there.
     autoscaled: IdVec<BackendId, bool>,
 }
 
 impl Faults {
-    /// The faults of `scenario`: the same in every arm.
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
         let horizon = scenario.timing.window_end();
         let faults = scenario.faults.iter().enumerate();
@@ -82,7 +78,6 @@ impl Faults {
         }
     }
 
-    /// When the strikes on each backend begin and end.
     pub(super) fn edges(&self) -> IdVec<BackendId, Vec<SimTime>> {
         let mut edges: IdVec<BackendId, Vec<SimTime>> = self.autoscaled.iter().map(|_| Vec::new()).collect();
         for strike in &self.strikes {
@@ -126,7 +121,6 @@ impl Faults {
     }
 }
 
-/// Every strike of fault `number` that begins before `horizon`.
 fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> Vec<Strike> {
     let key = seed.stream(Purpose::FaultTargets, &format!("fault-{number}"));
     let effect = match &fault.effect {
@@ -163,15 +157,14 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
             let StrikeEffect::Backends(targets, _) = effect else { return Vec::new() };
             let backends = targets.hit(|_| true);
             let length = *grace + *restart + *pause;
-            let batches = (0..).zip(backends.chunks(batch.get() as usize));
-            batches
+            (0..)
+                .zip(backends.chunks(batch.get() as usize))
                 .flat_map(|(round, batch)| restart_of(batch, *at + length * round, *grace, *restart))
                 .collect()
         }
     }
 }
 
-/// A restart of `batch` that begins at `start`: seen unhealthy first, then refusing.
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
     let strike = |at, end, mode| {
         let targets = Targets { candidates: batch.to_vec(), fraction: 1.0 };
@@ -187,9 +180,8 @@ fn in_random_order(targets: &[BackendId], key: StreamKey) -> Vec<BackendId> {
     let mut targets = targets.to_vec();
     let mut stream = key.generator();
     for position in 0..targets.len() {
-        let rest = (targets.len() - position) as u128;
-        let offset = (u128::from(stream.next_u64()) * rest) >> 64;
-        targets.swap(position, position + offset as usize);
+        let rest = (targets.len() - position) as u64;
+        targets.swap(position, position + below(stream.next_u64(), rest) as usize);
     }
     targets
 }

@@ -19,7 +19,6 @@ pub(super) use draw::Draw;
 /// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
 const FIRST_SYN_TIMEOUT: SimDuration = SimDuration::from_secs(1);
 
-/// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowState {
     /// The answer to a SYN.
@@ -34,14 +33,12 @@ pub(super) enum FlowState {
     Over,
 }
 
-/// One connection: a line of a processor's cache, since fetching it is most of the cost of an event where connections
-/// are many.
+/// In a line of a processor's cache: fetching it is most of the cost of an event where connections are many.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Flow {
     /// The key of all its draws: unique among connections.
     pub(super) key: StreamKey,
-    /// When its first SYN was sent.
     pub(super) started: SimTime,
     /// When its latest SYN or request was sent.
     pub(super) sent: SimTime,
@@ -52,20 +49,16 @@ pub(super) struct Flow {
     /// The life of its backend that accepted it: a backend that has failed since does not know it.
     pub(super) incarnation: u32,
     pub(super) requests_sent: u32,
-    /// Requests that it makes in all.
     pub(super) requests: u32,
     pub(super) client: ClientId,
     pub(super) port: u16,
-    /// The number of the destination that it sends to.
     pub(super) destination: u16,
     /// The backend that its packets reached last.
     pub(super) backend: Option<BackendId>,
     pub(super) state: FlowState,
-    /// The outcome of the decision that placed it.
     pub(super) outcome: PlacementOutcome,
     /// SYNs sent before the latest one.
     pub(super) syn_retries: u8,
-    /// How often the latest request was sent again.
     pub(super) resends: u8,
     pub(super) retries_left: u8,
     /// Events and queue places that name it: a few at most.
@@ -88,8 +81,7 @@ pub(super) enum Mark {
     Open = 1 << 2,
     /// The load balancer held its backend unhealthy when it placed it there.
     OnUnhealthy = 1 << 3,
-    /// An event stands for the timeout of a request. There is one at most, whatever the number of requests: it is set
-    /// anew when it comes too early.
+    /// An event stands for the timeout of a request: one at most, set anew when it comes too early.
     Timed = 1 << 4,
 }
 
@@ -111,7 +103,6 @@ impl Flow {
         self.marks.has(Mark::Measured)
     }
 
-    /// The backend that its packets have reached.
     #[inline]
     pub(super) fn reached(&self) -> BackendId {
         self.backend.expect("its packets have reached a backend")
@@ -131,13 +122,11 @@ pub(super) struct Current<'a> {
 }
 
 impl Current<'_> {
-    /// When its client gives up the handshake.
     #[inline]
     pub(super) fn connect_deadline(&self) -> SimTime {
         self.started + self.group.connect_timeout
     }
 
-    /// When its client gives up the latest request.
     #[inline]
     pub(super) fn request_deadline(&self) -> SimTime {
         self.sent + self.group.request_timeout
@@ -155,8 +144,7 @@ impl Current<'_> {
         self.schedule(time, FlowStep::Fails(cause), calendar);
     }
 
-    /// No answer to its SYN will come: the client sends another SYN later, or gives up. (It is too late already if the SYN
-    /// was longer on its way than the client waits.)
+    /// The client sends another SYN later, or gives up: perhaps too late already, if the SYN was long on its way.
     pub(super) fn await_syn_timer(&mut self, calendar: &mut Calendar) {
         let deadline = self.connect_deadline();
         let timer = (self.sent + FIRST_SYN_TIMEOUT * (1 << self.syn_retries.min(20))).max(calendar.now());
@@ -168,7 +156,6 @@ impl Current<'_> {
         }
     }
 
-    /// No response to its request will come.
     pub(super) fn await_request_timeout(&mut self, calendar: &mut Calendar) {
         self.fail_at(self.request_deadline(), FailureCause::RequestTimeout, calendar);
     }
@@ -197,7 +184,6 @@ impl DerefMut for Current<'_> {
     }
 }
 
-/// The connections under way, in slots that are used again.
 #[derive(Debug)]
 pub(super) struct Flows<'a> {
     groups: &'a IdVec<ClientId, ClientGroup>,
@@ -208,7 +194,6 @@ pub(super) struct Flows<'a> {
     free: Vec<FlowId>,
 }
 
-/// Slots in a chunk: a power of two.
 const CHUNK: usize = 1 << 10;
 
 impl<'a> Flows<'a> {
@@ -265,7 +250,6 @@ impl<'a> Flows<'a> {
         FlowId::from_index(self.used - 1)
     }
 
-    /// The numbers and ports of a client group's connections that are not over, of ports in `range`.
     pub(super) fn ports_in_use(
         &self,
         client: ClientId,

@@ -12,7 +12,6 @@ use crate::lb::{LoadBalancer, Verdict};
 use crate::random::{Purpose, RunSeed};
 use crate::time::{SimDuration, SimTime};
 
-/// Clients, what their packets cross, and what is measured.
 #[derive(Debug)]
 pub(super) struct FrontSide {
     pub(super) clients: Clients,
@@ -25,7 +24,6 @@ pub(super) struct FrontSide {
 }
 
 impl FrontSide {
-    /// What stands before the backends of `scenario` at time 0.
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
         let members = scenario.members(|_| scenario.health_check.initially_healthy);
         let balancer = LoadBalancer::new(scenario.balancer.clone(), scenario.zones.len(), members);
@@ -44,7 +42,6 @@ impl FrontSide {
         self.links.link(place, self.zones[backend])
     }
 
-    /// Notes where the load balancer has placed a connection.
     #[inline]
     pub(super) fn place(&self, flow: &mut Current<'_>, backend: BackendId, outcome: PlacementOutcome) {
         flow.backend = Some(backend);
@@ -60,7 +57,6 @@ impl FrontSide {
         self.balancer.route(now, &self.clients.packet(flow, kind))
     }
 
-    /// Draws the round trip of the packet that `flow` sends to `backend`.
     #[inline]
     pub(super) fn draw_trip(&self, flow: &mut Current<'_>, backend: BackendId, what: Draw) -> SimDuration {
         let trip = if self.own_backend(flow).is_some() {
@@ -86,8 +82,7 @@ impl FrontSide {
         passes < 1.0 && self.own_backend(flow).is_none() && flow.unit(what) >= passes.powi(ways)
     }
 
-    /// The backend that a connection's client is itself, as long as it is in the load balancer: what it sends there never
-    /// leaves it (ELIG-14).
+    /// The client's own backend, while the load balancer has it: what it sends there never leaves it (ELIG-14).
     #[inline]
     fn own_backend(&self, flow: &Current<'_>) -> Option<BackendId> {
         if self.clients.are_backends() { self.configured_self(flow) } else { None }

@@ -14,10 +14,8 @@ pub(super) struct Links {
     lossy: usize,
 }
 
-/// The way from a place to a zone and back.
 #[derive(Debug)]
 pub(super) struct Link {
-    /// Round trips without faults.
     pub(super) round_trips: Distribution<SimDuration>,
     /// What faults add to a round trip now.
     pub(super) delay: SimDuration,
@@ -57,8 +55,7 @@ impl Links {
 
     /// A fault between two zones begins or ends, both ways.
     pub(super) fn fault(&mut self, [a, b]: [ZoneId; 2], fault: LinkFault, begins: bool) {
-        let ways = [(a, b), (b, a)];
-        for (from, to) in ways.into_iter().take(if a == b { 1 } else { 2 }) {
+        for (from, to) in [(a, b), (b, a)].into_iter().take(if a == b { 1 } else { 2 }) {
             // The zones are the first places.
             self.links[from.index() * self.zones + to.index()].fault(fault, begins);
         }

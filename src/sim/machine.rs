@@ -1,8 +1,8 @@
 //! Whether backends run: failures and repairs of their own, and faults from outside.
 //!
-//! Every failure, repair and fault is known some time ahead. A packet or a service that ends before the next
-//! one meets the state that stands, and needs no event of its own. Only that an autoscaler puts a new machine in its place
-//! is not known: its removed predecessor serves on until then, and what is in service then finds its life over at its end.
+//! All of them are known ahead: what ends before the next one meets the state that stands, without an event of its own.
+//! Only an autoscaler's new machine is not known: its removed predecessor serves on until then, and what is in service
+//! then finds its life over at its end.
 
 use super::scenario::{BackendFault, FailureMode, Failures, Server, SlowStart};
 use crate::ids::FlowId;
@@ -37,12 +37,10 @@ pub(super) struct Machine {
 #[derive(Debug)]
 #[repr(align(64))]
 struct Present {
-    /// What it does with clients' packets.
     state: MachineState,
     /// Its lives so far: connections of an earlier life are unknown to it.
     incarnation: u32,
     next_change: SimTime,
-    /// The product of the factors of the faults that slow it.
     slowness: f64,
     /// When it came back last, if it was ever down.
     returned: Option<SimTime>,
@@ -91,7 +89,6 @@ impl Machine {
         self.present.state
     }
 
-    /// What it does with probes now.
     pub(super) fn state_for_probes(&self) -> MachineState {
         self.state_by_causes(FailureMode::UnhealthyOnly)
     }
@@ -121,7 +118,6 @@ impl Machine {
         self.present.incarnation
     }
 
-    /// How many times longer than usual a request takes that it begins to serve at `now`.
     #[inline]
     pub(super) fn slowness(&self, now: SimTime) -> f64 {
         match (self.present.slow_start, self.present.returned) {
@@ -132,7 +128,6 @@ impl Machine {
         }
     }
 
-    /// When it fails or is repaired next by itself.
     pub(super) fn next_renewal(&self) -> Option<SimTime> {
         self.renewal.as_ref().map(|renewal| renewal.next)
     }
@@ -156,8 +151,7 @@ impl Machine {
         went_down
     }
 
-    /// Meets the beginning or the end of a fault, if it is struck and not only others; tells whether clients find it down now
-    /// and did not before.
+    /// A fault begins or ends, of it or of others; tells whether clients find it down now and did not before.
     pub(super) fn fault(&mut self, now: SimTime, fault: Option<BackendFault>, begins: bool) -> bool {
         let _edge = self.fault_edges.pop();
         let went_down = match fault {
@@ -178,8 +172,7 @@ impl Machine {
         went_down
     }
 
-    /// A new machine takes its place, to which no connection is known, and which has not failed. What a fault does, it does
-    /// to the new one too.
+    /// A new machine takes its place: it knows no connection and has not failed, but faults strike it too.
     pub(super) fn replace(&mut self, now: SimTime) {
         self.present.incarnation += 1;
         self.present.returned = Some(now);
@@ -192,7 +185,6 @@ impl Machine {
         self.look_ahead(now);
     }
 
-    /// The connections that a failure catches in service.
     pub(super) fn take_exposed(&mut self) -> Vec<(FlowId, StreamKey)> {
         std::mem::take(&mut self.exposed).into_iter().map(|(flow, key, _)| (flow, key)).collect()
     }

@@ -11,7 +11,6 @@ use crate::ids::{BackendId, IdVec};
 use crate::random::{Purpose, RunSeed};
 use crate::time::{SimDuration, SimTime};
 
-/// The machine, the station and the probers of every backend.
 #[derive(Debug)]
 pub(super) struct Machines<'a> {
     pub(super) scenario: &'a Scenario,
@@ -20,12 +19,10 @@ pub(super) struct Machines<'a> {
     pub(super) probers: IdVec<BackendId, ProberSet>,
     /// Whether a health check judges each backend, if it is configured.
     pub(super) checked: IdVec<BackendId, bool>,
-    /// Whether the network ever loses packets, answers among them.
     pub(super) answers_get_lost: bool,
 }
 
 impl<'a> Machines<'a> {
-    /// Those of `scenario`, of which none is probed yet, and on which faults begin and end at `edges`.
     pub(super) fn new(scenario: &'a Scenario, seed: RunSeed, edges: IdVec<BackendId, Vec<SimTime>>) -> Self {
         let server = |spec: &BackendSpec| &scenario.groups[spec.group].server;
         let specs = &scenario.backends;
@@ -54,7 +51,6 @@ impl<'a> Machines<'a> {
         }
     }
 
-    /// Plans when a backend fails or is repaired next by itself, if it ever is.
     pub(super) fn plan_renewal(&self, backend: BackendId, calendar: &mut Calendar) {
         if let Some(time) = self.machines[backend].next_renewal() {
             calendar.plan_step(time, backend, BackendStep::Renewal);

@@ -7,7 +7,7 @@ use super::scenario::{BackendSpec, Scenario};
 use super::station::ProbeId;
 use crate::ids::{Id, PlaceId};
 use crate::lb::health::{HealthChecking, JointHealth, Phase};
-use crate::random::{Distribution, Purpose, RunSeed, StreamKey, open_unit};
+use crate::random::{Distribution, Purpose, RunSeed, StreamKey, below, open_unit};
 use crate::time::{SimDuration, SimTime};
 
 /// The probers of one backend. Each has one probe under way at most (its timeout is no longer than the interval).
@@ -32,12 +32,10 @@ struct Prober {
     offset: SimDuration,
     start: SimTime,
     trip: SimDuration,
-    /// The number of its latest probe.
     number: u64,
-    /// Whether that has no result yet.
+    /// Whether the latest probe has no result yet.
     awaiting: bool,
-    /// Its probes that workers are busy with, each with its end and the life of the machine in which it began: one that has
-    /// timed out already may be among them.
+    /// Its probes in service, timed out or not, each with its end and the life of the machine in which it began.
     in_service: Vec<(ProbeId, SimTime, u32)>,
 }
 
@@ -69,8 +67,7 @@ impl ProberSet {
         }
     }
 
-    /// Results count from `now` on, for a backend in its initial state of health. Gives the first start of each prober that
-    /// is not probing already.
+    /// Results count from `now` on, in the initial state of health; gives the first start of each idle prober.
     pub(super) fn check(&mut self, now: SimTime) -> Vec<(u8, SimTime)> {
         self.health = JointHealth::new(self.check.probers, self.check.initially_healthy);
         self.checking = true;
@@ -124,7 +121,6 @@ impl ProberSet {
         service_time.sample(&mut self.probers[usize::from(probe.prober)].draws(ProbeDraw::Work))
     }
 
-    /// A worker is busy with `probe` until `done`, in life `life` of the machine.
     pub(super) fn serve(&mut self, probe: ProbeId, done: SimTime, life: u32) {
         self.probers[usize::from(probe.prober)].in_service.push((probe, done, life));
     }
@@ -144,7 +140,6 @@ impl ProberSet {
         (self.awaits(probe) && end < start + self.check.timeout).then_some(end)
     }
 
-    /// Counts a probe's result; gives the new state of health if it has changed.
     pub(super) fn end(&mut self, prober: u8, success: bool) -> Option<bool> {
         self.probers[usize::from(prober)].awaiting = false;
         self.health.observe(prober, success, self.check.thresholds).filter(|_| self.checking)
@@ -164,14 +159,13 @@ impl Prober {
     }
 }
 
-/// From the moment when probing begins to the first probe of prober `number`. Fixed phases of several probers are spread
-/// evenly over the interval.
+/// Fixed phases of several probers are spread evenly over the interval.
 fn offset(check: &HealthChecking, number: u64, random: u64) -> SimDuration {
     let interval = check.check_interval.as_nanos();
     match check.probers.phase {
         Phase::At(offset) => {
             offset + SimDuration::from_nanos(interval * number / u64::from(check.probers.count.get()))
         }
-        Phase::Random => SimDuration::from_nanos(((u128::from(random) * u128::from(interval)) >> 64) as u64),
+        Phase::Random => SimDuration::from_nanos(below(random, interval)),
     }
 }

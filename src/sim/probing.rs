@@ -1,7 +1,6 @@
 //! Health checks in the world: probes travel, find a backend as it is, and what is known of it changes.
 //!
-//! A probe that goes through the queue takes a worker for as long as a request does. One that waits too long times out: so
-//! overload makes a backend unhealthy.
+//! A probe that goes through the queue takes a worker as a request does, and times out there: overload is unhealthy.
 
 use super::calendar::Calendar;
 use super::event::BackendStep;
@@ -111,7 +110,6 @@ impl Machines<'_> {
         }
     }
 
-    /// A backend answers a probe that went through its queue.
     pub(super) fn probe_answered(&self, backend: BackendId, probe: ProbeId, calendar: &mut Calendar) {
         if let Some(end) = self.probers[backend].answer(calendar.now(), probe) {
             calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober: probe.prober, success: true });
@@ -138,7 +136,6 @@ impl Machines<'_> {
         calendar.plan_step(now + delay, backend, BackendStep::HealthApplies { healthy });
     }
 
-    /// The load balancer takes notice of a changed state of health, of a backend that is checked still.
     pub(super) fn health_applies(
         &self,
         now: SimTime,

@@ -1,10 +1,9 @@
-//! The event list: a ladder queue (Tang, Goh and Thng 2005, doi:10.1145/1103323.1103324) in exact order of
-//! (time, sequence).
+//! The event list: a ladder queue (Tang, Goh and Thng 2005, doi:10.1145/1103323.1103324) in exact order of (time,
+//! sequence).
 //!
-//! Only the events of the nearest moments are sorted; the others lie in buckets of coarser and coarser time, and
-//! beyond those in one unsorted list of the far future. So the cost of an event does not grow with the number
-//! that is pending. The sequence needs no field: buckets keep the order in which events came, sorting is
-//! stable, and a late-comer is placed behind the events of its time.
+//! Only the nearest events are sorted; the others lie in buckets of coarser and coarser time, and beyond those in one
+//! unsorted list: an event's cost does not grow with their number. The sequence needs no field: buckets keep the order
+//! in which events came, sorting is stable, and a late-comer is placed behind the events of its time.
 
 use crate::time::SimTime;
 
@@ -12,13 +11,10 @@ use crate::time::SimTime;
 const SORT_LIMIT: usize = 128;
 /// The sorted list is cut into buckets when late-comers have made it longer than this.
 const BOTTOM_LIMIT: usize = 256;
-/// Events that a bucket is meant to hold.
 const BUCKET_TARGET: usize = 12;
 const MAX_BUCKETS: usize = 1 << 14;
-/// Events in each part of the far future.
 const CHUNK: usize = 1 << 10;
-/// Emptied buckets that are kept for new ones, with room for this many events at most: more memory than that is given
-/// back.
+/// Emptied buckets that are kept, with room for this many events at most: larger ones' memory is given back.
 const SPARE_BUCKETS: usize = 64;
 const SPARE_ROOM: usize = 2 * SORT_LIMIT;
 
@@ -37,13 +33,10 @@ pub(super) struct EventQueue<E> {
     bottom: Vec<Entry<E>>,
     head: usize,
     bottom_end: u64,
-    /// From coarse to fine. Each one's remaining span begins where the next finer one's ends; the finest begins at
-    /// `bottom_end`.
+    /// From coarse to fine: each span begins where the next finer one ends, the finest at `bottom_end`.
     rungs: Vec<Rung<E>>,
-    /// Events after every rung, unsorted, in chunks: so nothing is copied when they become more, and each chunk's memory
-    /// is given back when its events have found their buckets.
+    /// Events after every rung, unsorted; in chunks, so that growth copies nothing and memory is given back.
     top: Vec<Vec<Entry<E>>>,
-    /// Empty vectors with memory, for new buckets.
     spare: Spare<E>,
     /// How far among the sorted events each stage of looking ahead has come.
     seen: [usize; STAGES],
@@ -70,7 +63,6 @@ impl<E> Spare<E> {
 #[derive(Debug)]
 struct Rung<E> {
     start: u64,
-    /// The first moment after the span.
     end: u64,
     shift: u32,
     /// The first bucket that has not been emptied yet.
@@ -132,16 +124,14 @@ impl<E: Copy> EventQueue<E> {
         Some((SimTime::from_nanos(entry.time), entry.event))
     }
 
-    /// Whether a stage of looking ahead should look up to `reach` events from now again: when it has seen less than half
-    /// of them, so that it sees many at a time.
+    /// Whether a stage has seen less than half of the next `reach` events: so it sees many at a time.
     #[inline]
     pub(super) fn has_unseen(&self, stage: usize, reach: usize) -> bool {
         let seen = self.seen[stage];
         seen < self.bottom.len() && seen <= self.head + reach / 2
     }
 
-    /// The events up to `reach` from now that a stage of looking ahead has not seen yet. Late-comers may be passed over, and
-    /// others seen twice.
+    /// The next `reach` events that a stage has not seen; late-comers may be passed over, and others seen twice.
     pub(super) fn unseen(&mut self, stage: usize, reach: usize) -> impl Iterator<Item = E> {
         let seen = self.seen[stage].max(self.head);
         let end = self.bottom.len().min(self.head + reach);
@@ -151,8 +141,7 @@ impl<E: Copy> EventQueue<E> {
 
     #[inline]
     fn push_bottom(&mut self, entry: Entry<E>) {
-        // Most late-comers, as the ends of round trips are, come before everything else: the place of the event that
-        // left last is free.
+        // Most late-comers, as the ends of round trips, come first: the place of the event that left last is free.
         if self.head > 0 && self.bottom.get(self.head).is_none_or(|first| entry.time < first.time) {
             self.head -= 1;
             self.bottom[self.head] = entry;
@@ -214,13 +203,11 @@ impl<E: Copy> EventQueue<E> {
             }
             bucket.sort_by_key(|entry| entry.time);
             self.bottom_end = end;
-            let emptied = std::mem::replace(&mut self.bottom, bucket);
-            self.spare.keep(emptied);
+            self.spare.keep(std::mem::replace(&mut self.bottom, bucket));
             return true;
         }
     }
 
-    /// Spreads the far future over a first rung.
     fn cut_top(&mut self) {
         let times = self.top.iter().flatten().map(|entry| entry.time);
         let start = times.clone().min().expect("there are events");
@@ -234,13 +221,11 @@ impl<E: Copy> EventQueue<E> {
 }
 
 impl<E: Copy> Rung<E> {
-    /// An empty rung over `start..end`, for about `expected` events.
     fn new(start: u64, end: u64, expected: usize, spare: &mut Spare<E>) -> Self {
         let wanted = (expected / BUCKET_TARGET + 1).next_power_of_two().min(MAX_BUCKETS) as u64;
         let shift = (end - start).div_ceil(wanted).next_power_of_two().trailing_zeros();
         let count = ((end - start - 1) >> shift) as usize + 1;
-        let buckets = (0..count).map(|_| spare.take()).collect();
-        Self { start, end, shift, next: 0, buckets }
+        Self { start, end, shift, next: 0, buckets: (0..count).map(|_| spare.take()).collect() }
     }
 
     #[inline]
@@ -253,7 +238,6 @@ impl<E: Copy> Rung<E> {
         bucket.push(entry);
     }
 
-    /// Takes the next bucket that holds events, with its span.
     fn take_next(&mut self) -> Option<(u64, u64, Vec<Entry<E>>)> {
         let index = self.next + self.buckets[self.next..].iter().position(|bucket| !bucket.is_empty())?;
         self.next = index + 1;

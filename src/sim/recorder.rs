@@ -1,7 +1,6 @@
 //! What is measured while the world runs.
 //!
-//! Only connections that begin in the measured window count, and those are followed to their end. Levels are
-//! integrated over the window, starting from the level that stands when it begins.
+//! Only connections that begin in the measured window count, to their end. Levels are integrated over the window.
 
 use prefetch_index::prefetch_index;
 
@@ -29,7 +28,6 @@ struct Pair {
 }
 
 impl Pair {
-    /// Adds the connect times of a sample to those of all.
     fn end_connect_sample(&mut self) {
         if self.sample_connect.count() > 0 {
             self.latency.connect.merge(&self.sample_connect);
@@ -55,12 +53,10 @@ struct BackendRecord {
     held_since: SimTime,
     /// The sum of the samples' utilizations, each times its length, in nanoseconds.
     busy_nanos: Option<f64>,
-    /// What else is known of its outcome.
     known: BackendOutcome,
 }
 
 impl BackendRecord {
-    /// Adds the time that it was configured, and that it was held unhealthy, up to `now`.
     fn count_time(&mut self, timing: &Timing, now: SimTime) {
         let nanos = timing.measured_part(self.held_since, now).as_nanos();
         if let Some(healthy) = self.held_healthy {
@@ -134,7 +130,6 @@ impl Recorder {
         }
     }
 
-    /// Asks the processor to fetch what a connection's end changes of its backend's record.
     #[inline]
     pub(super) fn prefetch(&self, backend: BackendId) {
         prefetch_index(self.backends.iter().as_slice(), backend.index());
@@ -151,7 +146,6 @@ impl Recorder {
         &mut self.pairs[self.rows[client] + self.backend_zones[backend].index()]
     }
 
-    /// A connection becomes active on `backend`.
     #[inline(always)]
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend].load;
@@ -162,7 +156,6 @@ impl Recorder {
         self.pair(client, backend).active.up(now);
     }
 
-    /// A connection's handshake ends.
     #[inline]
     pub(super) fn connected(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
         if flow.is_measured() {
@@ -173,7 +166,6 @@ impl Recorder {
         }
     }
 
-    /// An active connection closes, or moves away from `backend`.
     #[inline]
     pub(super) fn closed(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         self.backends[backend].load.active -= 1;
@@ -202,12 +194,10 @@ impl Recorder {
         }
     }
 
-    /// A later packet of a connection was sent to another backend.
     pub(super) fn diverted(&mut self, flow: &Flow) {
         self.outcome.diverted_connections += u64::from(flow.is_measured());
     }
 
-    /// A connection is over, for `failure` or complete.
     #[inline]
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failure: Option<FailureCause>) {
         let place = self.client_places[flow.client];
@@ -241,7 +231,6 @@ impl Recorder {
         }
     }
 
-    /// The load balancer holds `backend` healthy or not from now on, or has it no more.
     pub(super) fn held(&mut self, now: SimTime, backend: BackendId, healthy: Option<bool>) {
         let record = &mut self.backends[backend];
         let level = &mut self.healthy[self.backend_zones[backend]];
@@ -312,7 +301,6 @@ impl Recorder {
         self.sample_end = self.timing.sample_end(now);
     }
 
-    /// The measurements, of a run that is over at `now` after so many events.
     pub(super) fn finish(mut self, now: SimTime, events: u64) -> Outcome {
         let duration = self.timing.duration.as_nanos() as f64;
         for record in self.backends.iter_mut() {
@@ -347,17 +335,14 @@ impl Recorder {
     /// Most parts of `traffic` are zeros known to the caller, which vanish where this is part of it.
     #[inline(always)]
     fn add(&mut self, client: ClientId, backend: Option<BackendId>, traffic: &Traffic) {
-        match backend {
-            Some(backend) => {
-                self.backends[backend].load.traffic += traffic;
-                let zone = self.backend_zones[backend].index();
-                self.traffic[client.index() * (self.zones + 1) + zone] += traffic;
-            }
-            None => {
-                self.outcome.nowhere += traffic;
-                self.traffic[client.index() * (self.zones + 1) + self.zones] += traffic;
-            }
-        }
+        let column = if let Some(backend) = backend {
+            self.backends[backend].load.traffic += traffic;
+            self.backend_zones[backend].index()
+        } else {
+            self.outcome.nowhere += traffic;
+            self.zones
+        };
+        self.traffic[client.index() * (self.zones + 1) + column] += traffic;
     }
 
     fn sample_of(&self, time: SimTime) -> usize {

@@ -23,5 +23,4 @@ pub enum RunError {
     Trace(#[from] TraceError),
 }
 
-/// What comes of a step of a run.
 pub(super) type RunResult<T> = Result<T, Box<RunError>>;

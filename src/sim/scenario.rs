@@ -317,7 +317,6 @@ impl Factor {
     }
 }
 
-/// What a file writes for [`Workers::Unlimited`].
 const UNLIMITED: &str = "unlimited";
 
 /// How many requests a backend serves at a time.
@@ -348,8 +347,9 @@ impl<'de> Deserialize<'de> for Workers {
                 f.write_str("a whole number of workers, 1 or more, or \"unlimited\"")
             }
             fn visit_i64<E: Error>(self, written: i64) -> Result<Workers, E> {
-                let count = u32::try_from(written).ok().and_then(NonZeroU32::new);
-                count
+                u32::try_from(written)
+                    .ok()
+                    .and_then(NonZeroU32::new)
                     .map(Workers::Limited)
                     .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(written), &self))
             }

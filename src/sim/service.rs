@@ -1,5 +1,4 @@
-//! What happens at a backend to what clients send: requests are admitted, wait, are served, and answered. Probes that go
-//! through the queue take the same way.
+//! Requests at a backend: they are admitted, wait, are served, and answered, as are probes that go through the queue.
 
 use super::calendar::Calendar;
 use super::connection::Sent;
@@ -135,7 +134,6 @@ impl Machines<'_> {
         Some(backend)
     }
 
-    /// A worker is done, and takes the next job.
     pub(super) fn serve_next(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         let now = calendar.now();
         let Self { stations, probers, .. } = self;
@@ -191,7 +189,6 @@ impl Machines<'_> {
         deliver(done, flow, calendar);
     }
 
-    /// A new machine takes a backend's place, to which no old connection is known.
     pub(super) fn replace(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
         self.machines[backend].replace(calendar.now());
         self.plan_renewal(backend, calendar);
@@ -215,7 +212,6 @@ impl Machines<'_> {
         }
     }
 
-    /// The backend goes down while it has a request of this connection.
     fn interrupt(&self, flow: &mut Current<'_>, backend: BackendId, calendar: &mut Calendar) {
         if flow.state != FlowState::Requesting || flow.backend != Some(backend) {
             return;
@@ -229,7 +225,6 @@ impl Machines<'_> {
     }
 }
 
-/// An answer sets out at time `sent`, and is not lost.
 #[inline(always)]
 pub(super) fn deliver(sent: SimTime, flow: &mut Current<'_>, calendar: &mut Calendar) {
     let response = sent + flow.way_back();

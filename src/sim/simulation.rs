@@ -26,10 +26,8 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 12;
 /// One world, in parts.
 #[derive(Debug)]
 pub struct Simulation<'a> {
-    /// What never changes in a run.
     scenario: &'a Scenario,
     calendar: Calendar,
-    /// The clients, the load balancer and the links, and what is measured.
     front: FrontSide,
     flows: Flows<'a>,
     machines: Machines<'a>,
@@ -54,7 +52,6 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// Puts everything that is known from the beginning on the event list.
     fn plan(&mut self) {
         let Self { scenario, calendar, front, machines, .. } = self;
         calendar.plan(scenario.timing.window_start(), Event::WindowStarts);
@@ -73,10 +70,8 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs the world to the end of the last measured connection.
-    ///
-    /// Connections begin until the measured window ends; nothing new begins while the last ones are followed to
-    /// their end. At equal times events come before arrivals.
+    /// Runs the world to the end of the last measured connection. Connections begin until the measured window ends. At
+    /// equal times events come before arrivals.
     ///
     /// # Errors
     /// If the world comes to a state from which it can't go on.
@@ -127,7 +122,6 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// A client is to open a connection; it does if it can.
     #[inline]
     fn arrive(&mut self, client: ClientId, connection: NewConnection) {
         let clients = &mut self.front.clients;
@@ -254,8 +248,7 @@ impl<'a> Simulation<'a> {
             (FlowStep::RequestTimeout, _) if front.request_timeout(flow, calendar) => {
                 return self.try_again(id);
             }
-            // What was under way for a connection that is failing, or over, comes to nothing; so does the
-            // timeout of a request that was answered.
+            // What was under way for a connection that fails or is over comes to nothing, and so do late timeouts.
             _ => Sent::Nothing,
         };
         machines.receive(sent, flow, calendar);
@@ -263,10 +256,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// The client of a connection that has failed may try again.
-    ///
-    /// # Errors
-    /// If it is out of ports.
+    /// The client of a failed connection may try again.
     fn try_again(&mut self, id: FlowId) -> RunResult<()> {
         let flow = &self.flows[id];
         let client = flow.client;
@@ -278,10 +268,8 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Asks the processor to fetch what the next events will need: waiting for memory is most of the cost of an
-/// event where connections are many. Changes nothing.
-///
-/// It looks at many events at a time, so that for most events it has nothing to do.
+/// Fetches ahead what the next events need, many at a time: where connections are many, most of an event's cost is
+/// waiting for memory. Changes nothing.
 #[inline]
 fn look_ahead(calendar: &mut Calendar, front: &mut FrontSide, flows: &Flows<'_>) {
     if let Some(events) = calendar.soon() {

@@ -1,7 +1,5 @@
-//! How a backend works off requests, and probes where they wait in its queue.
-//!
-//! First come first served: a number of workers and a bounded queue (M/M/c/K). Processor sharing: all at once, each at an
-//! equal share of the workers' speed. Or no limit at all.
+//! How a backend works off requests, and probes where they wait in its queue: with a number of workers and a bounded
+//! queue, first come first served (M/M/c/K); sharing the workers' speed; or without limit.
 
 mod sharing;
 
@@ -14,7 +12,6 @@ use crate::stats::Level;
 use crate::time::{SimDuration, SimTime};
 use sharing::Sharing;
 
-/// Something that a worker can be busy with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Request(FlowId),
@@ -28,7 +25,6 @@ pub(super) struct ProbeId {
     pub(super) number: u16,
 }
 
-/// What becomes of a job that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// A worker takes it at once, or it shares the workers.
@@ -45,7 +41,6 @@ pub(super) struct Station<'a> {
     limits: Option<Box<Limits>>,
 }
 
-/// The state of a station whose workers are limited.
 #[derive(Debug)]
 struct Limits {
     workers: u64,
@@ -108,7 +103,6 @@ impl<'a> Station<'a> {
         self.limits.as_ref().is_some_and(|limits| limits.sharing.is_some())
     }
 
-    /// Admits a job at time `now`, or refuses it.
     #[inline]
     pub(super) fn admit(&mut self, now: SimTime, job: Job) -> Admission {
         let Some(limits) = &mut self.limits else {
@@ -132,8 +126,7 @@ impl<'a> Station<'a> {
         Admission::Waits
     }
 
-    /// A worker is done, and takes the job that waits longest among those that `is_wanted` wants; it passes over others. Gives
-    /// that job; without one the worker is idle.
+    /// A worker takes the job that waits longest among those that `is_wanted` wants, or is idle.
     pub(super) fn take_next(&mut self, now: SimTime, mut is_wanted: impl FnMut(Job) -> bool) -> Option<Job> {
         let limits = self.limits.as_mut()?;
         while let Some((job, since)) = limits.queue.pop_front() {
@@ -147,8 +140,7 @@ impl<'a> Station<'a> {
         None
     }
 
-    /// An admitted job of `work` shares the workers from `now` on; gives when the next job ends, if that is sooner than was
-    /// said before.
+    /// An admitted job of `work` shares the workers; gives when the next job ends, if sooner than was said before.
     pub(super) fn share(&mut self, now: SimTime, job: Job, work: SimDuration) -> Option<SimTime> {
         let limits = self.limits.as_mut().expect("only limited workers are shared");
         let sharing = limits.sharing.as_mut().expect("it shares its workers");
@@ -157,7 +149,6 @@ impl<'a> Station<'a> {
         next
     }
 
-    /// The jobs that have ended by `now`, and when the next one ends.
     pub(super) fn take_shared(&mut self, now: SimTime) -> (Vec<Job>, Option<SimTime>) {
         let Some(limits) = &mut self.limits else { return (Vec::new(), None) };
         let Some(sharing) = &mut limits.sharing else { return (Vec::new(), None) };
@@ -187,8 +178,7 @@ impl<'a> Station<'a> {
 
     /// The mean number of jobs that waited since [`Self::restart`], `length` ago; absent without a limit.
     pub(super) fn mean_queue_length(&self, now: SimTime, length: SimDuration) -> Option<f64> {
-        let area = self.limits.as_ref()?.waits.length.area(now);
-        Some(area as f64 / length.as_nanos() as f64)
+        Some(self.limits.as_ref()?.waits.length.area(now) as f64 / length.as_nanos() as f64)
     }
 
     /// The mean wait of a job since then, in nanoseconds; absent without a limit, or a job.
@@ -203,7 +193,6 @@ impl<'a> Station<'a> {
         Some(limits.busy_before + limits.busy.area(now))
     }
 
-    /// How many workers there are; absent without a limit.
     pub(super) fn workers(&self) -> Option<u32> {
         self.limits.as_ref().map(|limits| limits.workers as u32)
     }

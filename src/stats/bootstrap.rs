@@ -47,8 +47,7 @@ pub fn bca_interval(sorted: &[f64], estimate: f64, left_out: &[f64], error: f64)
     Some((end(error / 2.0)?, end(1.0 - error / 2.0)?))
 }
 
-/// The normal quantile of the share of estimates below `estimate`; ties count half. (Bounded: all on one side say no more
-/// than that the share is below what so many can tell.)
+/// The normal quantile of the share of estimates below `estimate`, bounded by what so many can tell; ties count half.
 fn bias_correction(sorted: &[f64], estimate: f64) -> f64 {
     let below = sorted.partition_point(|value| *value < estimate) as f64;
     let up_to = sorted.partition_point(|value| *value <= estimate) as f64;

@@ -6,7 +6,6 @@ use super::student::{normal_quantile, t_beyond, t_two_sided};
 /// The probability with which the replications that [`Estimate::replications_to_reach`] asks for decide, if the
 /// estimate is right.
 pub const POWER: f64 = 0.8;
-/// More replications than anybody runs.
 const MOST_REPLICATIONS: f64 = 1e9;
 
 /// A mean over independent replications, or what is linear enough to be treated as one (a ratio of means, by the delta

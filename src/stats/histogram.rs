@@ -18,7 +18,6 @@ pub struct Histogram {
     max: u64,
 }
 
-/// A histogram as it is kept in files: how many buckets there are, and those that are not empty.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     buckets: usize,
@@ -47,7 +46,6 @@ impl From<Sparse> for Histogram {
     }
 }
 
-/// The bucket of `value`.
 #[inline]
 fn bucket(value: u64) -> usize {
     // The lowest two octaves are one, of buckets of width 1.
@@ -125,11 +123,9 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The `per_mille`-th quantile (990 = p99) within 0.4 %: the smallest recorded bucket that at least this
-    /// share of the values do not exceed.
-    ///
-    /// `None` if fewer than ten values lie beyond it: such a quantile is noise (so p99 needs 1 000 values
-    /// and p99.9 needs 10 000).
+    /// The `per_mille`-th quantile (990 = p99) within 0.4 %: the smallest recorded bucket that this share of the values
+    /// do not exceed. `None` if fewer than ten values lie beyond it, as that is noise: p99 needs 1000 values, p99.9
+    /// needs 10000.
     pub fn quantile(&self, per_mille: u64) -> Option<u64> {
         let beyond = self.count * (1000 - per_mille);
         if beyond < 10 * 1000 {

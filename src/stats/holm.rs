@@ -7,8 +7,7 @@ pub struct Judged {
     pub p: f64,
     /// Whether it is rejected.
     pub rejected: bool,
-    /// The error that the procedure leaves for this test alone: an interval with this error excludes the null value if
-    /// and only if the test is rejected.
+    /// The error left for this test alone: an interval with it excludes the null value just if the test is rejected.
     pub error: f64,
 }
 

@@ -36,8 +36,7 @@ impl Interval {
 
     /// Whether the interval covers `value`, widened by a relative `slack` of rounding.
     pub fn covers(&self, value: f64, slack: f64) -> bool {
-        let half = self.half_width.unwrap_or(0.0);
-        (value - self.mean).abs() <= half + slack * value.abs()
+        (value - self.mean).abs() <= self.half_width.unwrap_or(0.0) + slack * value.abs()
     }
 
     /// The interval of `estimate` that covers the true value with probability `confidence`.

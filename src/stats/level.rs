@@ -6,8 +6,7 @@ use crate::time::SimTime;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level {
     value: u64,
-    /// The area so far less `value` times now, modulo 2^128: each step of one adds or subtracts its time, and nothing
-    /// changes between steps.
+    /// The area so far less `value` times now, modulo 2^128: only steps of the level change it.
     moment: u128,
 }
 

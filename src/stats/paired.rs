@@ -44,8 +44,7 @@ impl Paired {
 
     /// Of a sample alone, [`Sample::bound_of_nothing`]. Differences have none.
     pub fn bound_of_nothing(&self, error: f64) -> Option<f64> {
-        let alone = self.baseline.is_value(0.0);
-        self.other.bound_of_nothing(error).filter(|_| alone)
+        self.other.bound_of_nothing(error).filter(|_| self.baseline.is_value(0.0))
     }
 
     /// How many pairs.

@@ -24,7 +24,6 @@ pub enum Observation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     parts: Vec<f64>,
-    /// Absent for values of their own.
     wholes: Option<Vec<f64>>,
 }
 
@@ -64,8 +63,7 @@ impl Sample {
         Some(Estimate { value: self.over(0..self.len())?, ..Estimate::of_mean(&moments) })
     }
 
-    /// Values that differ between replications as much as the estimate would: the values themselves, or the residuals
-    /// of the delta method. `None` without replications or wholes.
+    /// The values, or the residuals of the delta method. `None` without replications or wholes.
     pub(super) fn spread(&self) -> Option<Vec<f64>> {
         let ratio = self.over(0..self.len())?;
         let Some(wholes) = &self.wholes else { return Some(self.parts.clone()) };
@@ -96,7 +94,6 @@ impl Sample {
     }
 }
 
-/// Observations of one metric, all of the same kind.
 impl FromIterator<Observation> for Sample {
     fn from_iter<I: IntoIterator<Item = Observation>>(observations: I) -> Self {
         let mut is_ratio = false;

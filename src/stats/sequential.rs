@@ -1,11 +1,10 @@
 //! How many replications are enough: a sequential rule for the width of an interval.
 //!
 //! It stops at the first look at which Student's interval is narrow enough and has been at each of the last
-//! [`LOOK_AHEAD`] replications too, never before [`PILOT`] replications and these. The error that is left may be
-//! relative to the true mean, not to its estimate, so that a relative error of γ takes a half-width of at most γ/(1 + γ)
-//! of the estimate (Law, Simulation Modeling and Analysis, section 9.4.1). The look-ahead is that of Hoad, Robinson and
-//! Davies (Automated selection of the number of replications for a discrete-event simulation, 2010): a width that is small
-//! by chance does not stay so.
+//! [`LOOK_AHEAD`] replications too, never before [`PILOT`] replications and these: a width that is small by chance does
+//! not stay so (Hoad, Robinson and Davies, Automated selection of the number of replications for a discrete-event
+//! simulation, 2010). An error γ relative to the true mean takes a half-width of at most γ/(1 + γ) of the estimate
+//! (Law, Simulation Modeling and Analysis, section 9.4.1).
 
 use super::{Confidence, Estimate, Observation, Sample};
 

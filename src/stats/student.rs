@@ -20,12 +20,10 @@ pub(super) fn t_two_sided(t: f64, freedom: u64) -> f64 {
     beta_reg(0.5 * freedom, 0.5, freedom / (freedom + t * t))
 }
 
-/// The value below which the standard normal law lies with this probability.
 pub(super) fn normal_quantile(probability: f64) -> f64 {
     standard_normal().inverse_cdf(probability)
 }
 
-/// The probability that the standard normal law lies below `value`.
 pub(super) fn normal_cdf(value: f64) -> f64 {
     standard_normal().cdf(value)
 }

@@ -15,7 +15,6 @@ pub fn all() -> Vec<Case> {
     groups().into_iter().flat_map(|(_, cases)| cases).collect()
 }
 
-/// The cases by what they are about.
 pub(super) fn groups() -> [(&'static str, Vec<Case>); 5] {
     [
         ("queues", queues::queues()),
@@ -129,7 +128,6 @@ fn check_in(
     Check { quantity, theory, bound, measure: Box::new(move |outcomes| measure(&outcomes[cell])) }
 }
 
-/// A value of which the mean is asked.
 fn mean(value: f64) -> Part {
     Part { part: value, whole: 1.0 }
 }
@@ -146,7 +144,6 @@ fn queue(outcome: &Outcome) -> Part {
     Part { part: queues.map(Option::unwrap_or_default).sum(), whole: outcome.backends.len() as f64 }
 }
 
-/// The share of connections that failed for `cause`.
 fn failed(cause: FailureCause) -> impl Fn(&Outcome) -> Part {
     move |outcome| Part { part: outcome.failed(cause) as f64, whole: outcome.started as f64 }
 }

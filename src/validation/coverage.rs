@@ -24,7 +24,6 @@ const ERROR: f64 = 0.05;
 /// Coverage from the one to the other is right.
 const RIGHT: (f64, f64) = (0.93, 0.97);
 
-/// An interval that is made in every experiment.
 struct Claim {
     name: &'static str,
     metric: &'static str,
@@ -95,7 +94,6 @@ fn losses(repetition: &str, arms: &str) -> String {
 const TWO_ARMS: &str =
     "[[arms]]\nname = \"five\"\n[[arms]]\nname = \"three\"\nset = { \"server.queue_limit\" = 1 }\n";
 
-/// The worlds, and the intervals that are made in each.
 fn worlds() -> Vec<(String, Vec<Claim>)> {
     let (five, three) = (mmck_loss(2, 3, LOAD), mmck_loss(2, 1, LOAD));
     let requests = 2.0 * 20.0 * 3.0;
@@ -204,7 +202,6 @@ fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<Obser
     Ok(observed)
 }
 
-/// The heading of its part of the file.
 pub(super) const HEADING: &str = "## Coverage";
 
 const HEAD: &str = "\
@@ -223,7 +220,6 @@ pub fn render(coverages: &[Coverage]) -> String {
     format!("\n{HEADING}\n\n{HEAD}{rows}")
 }
 
-/// The row of one kind of interval, with its end of line.
 pub(super) fn row(coverage: &Coverage) -> String {
     let Coverage { name, exact, experiments, replications, covered, half_width } = coverage;
     let [exact, half_width] = [exact, half_width].map(|value| super::table::number(*value));

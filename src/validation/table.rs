@@ -22,7 +22,6 @@ pub fn render(findings: &[Finding]) -> String {
     format!("{HEAD}{rows}\n{inside} of {} inside.\n", findings.len())
 }
 
-/// The row of one finding, with its end of line.
 pub(super) fn row(finding: &Finding) -> String {
     let Finding { name, source, theory, simulated, .. } = finding;
     let ends = match simulated.ends() {

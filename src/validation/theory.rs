@@ -106,8 +106,7 @@ impl Checking {
         self.last_start() + self.timeout
     }
 
-    /// From the change to the verdict, if probes are answered: with a refusal by a backend that has failed, with success
-    /// by one that is back.
+    /// From the change to the verdict, if probes are answered: with a refusal, or with success by one that is back.
     pub(super) fn answer(self) -> f64 {
         self.last_start() + self.round_trip
     }

@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::FAMILY_ERROR;
-use crate::random::{Purpose, RunSeed};
+use crate::random::{Purpose, RunSeed, below};
 use crate::stats::{Estimate, Judged, Paired};
 
 /// The seed of every bootstrap, so that the same results give the same answer.
@@ -12,8 +12,7 @@ pub const BOOTSTRAP_SEED: u64 = 1;
 /// Draws for the bootstrap called `stream`: whole numbers below the argument, the same on every machine.
 pub(crate) fn draws(stream: &str) -> impl FnMut(usize) -> usize {
     let mut rng = RunSeed::new(BOOTSTRAP_SEED, 0).stream(Purpose::Resampling, stream).generator();
-    // The high half of a product.
-    move |below| ((u128::from(rng.next_u64()) * below as u128) >> 64) as usize
+    move |count| below(rng.next_u64(), count as u64) as usize
 }
 
 /// A difference between two cells, other minus baseline, in the metric's unit.

@@ -76,12 +76,10 @@ impl Epochs {
         *self.count(self.current) += 1;
     }
 
-    /// An entry whose last packet was `age` ago is gone.
     #[inline]
     pub(super) fn removed(&mut self, now: SimTime, age: SimDuration) {
         if !self.is_over(age, now) {
-            let epoch = self.before(age, now);
-            *self.count(epoch) -= 1;
+            *self.count(self.before(age, now)) -= 1;
             self.live -= 1;
         }
     }
@@ -92,8 +90,7 @@ impl Epochs {
         for _ in 0..ended.min(EPOCHS as u64) {
             self.current += 1;
             if let Some(dead) = self.current.checked_sub(self.lifetime + 1) {
-                let count = std::mem::take(self.count(dead));
-                self.live -= count;
+                self.live -= std::mem::take(self.count(dead));
             }
         }
         self.current = self.of(now);

@@ -50,8 +50,7 @@ impl AnyPolicy {
 
     /// Has `roster` keep the sets that it needs now; tells whether they are others than before.
     pub(in crate::lb) fn prepare(&mut self, now: SimTime, roster: &mut Roster) -> bool {
-        let specs = self.get_mut().sets(PolicyState { now, roster });
-        roster.keep_sets(specs)
+        roster.keep_sets(self.get_mut().sets(PolicyState { now, roster }))
     }
 
     /// `members` in a region of `zones` zones with its sets, as at the beginning.

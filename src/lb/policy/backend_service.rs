@@ -17,8 +17,7 @@ use crate::lb::zonal_affinity::{SpecVersion, ZonalAffinity};
 pub struct FailoverPolicy {
     /// The share of healthy primaries below which the failover backends serve.
     pub failover_ratio: Ratio,
-    /// Whether new connections are dropped when no backend of either role is healthy. Without failover
-    /// backends it has no effect (ELIG-10).
+    /// Whether new connections are dropped when no backend is healthy; only with failover backends (ELIG-10).
     pub drop_traffic_if_unhealthy: bool,
     /// Whether a switch between the roles ends existing connections at once.
     pub disable_connection_drain_on_failover: bool,
@@ -53,9 +52,7 @@ pub const INTERSECTION: &str = "A∩C  intersection";
 /// What the original eligible backends are (ELIG-7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lb) enum OriginalEligible {
-    /// The healthy primaries.
     HealthyPrimary,
-    /// The healthy failover backends.
     HealthyFailover,
     /// All primaries, none of them healthy: the last resort.
     UnhealthyPrimary,
@@ -99,12 +96,10 @@ impl OriginalEligible {
     }
 }
 
-/// Everything that led to a choice.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     eligible: OriginalEligible,
     origin: TrafficOrigin,
-    /// If a match was sought.
     zonal: Option<ZonalMatch>,
     modified: Option<SetId>,
     outcome: PlacementOutcome,
@@ -116,7 +111,6 @@ struct ZonalMatch {
     test: SetId,
     matched: SetId,
     matched_count: usize,
-    /// The matched backends that are eligible.
     intersection: SetId,
     eligible_count: usize,
 }
@@ -273,7 +267,6 @@ impl BackendServicePolicy {
         text.to_owned()
     }
 
-    /// What zonal affinity made of a match.
     fn weighed(&self, eligible: OriginalEligible, outcome: PlacementOutcome, zonal: &ZonalMatch) -> String {
         let ZonalMatch { eligible_count, matched_count, .. } = *zonal;
         let share = eligible_count as f64 / matched_count as f64;

@@ -16,12 +16,10 @@ pub(super) fn role_sets(zones: usize) -> Vec<SetSpec> {
     places.flat_map(|zone| [Role::Primary, Role::Failover].map(|role| of_role(zone, role)).concat()).collect()
 }
 
-/// All configured backends of `role`.
 pub(super) fn configured(role: Role) -> SetId {
     SetId::from_index(2 * role as usize)
 }
 
-/// The healthy backends of `role`.
 pub(super) fn healthy(role: Role) -> SetId {
     SetId::from_index(2 * role as usize + 1)
 }

@@ -14,17 +14,14 @@ use crate::lb::sets::{Choice, SetSpec};
 /// How a target pool and its backup pool share out connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TargetPoolPolicy {
-    /// The share of healthy instances below which the backup pool serves; absent where there is no backup pool or no
-    /// ratio (TPF-1).
+    /// The share of healthy instances below which the backup pool serves; absent without a pool or a ratio (TPF-1).
     pub failover_ratio: Option<Ratio>,
 }
 
 /// What the eligible instances are (TPF-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EligibleInstances {
-    /// The healthy instances of the target pool.
     HealthyTarget,
-    /// The healthy instances of its backup pool.
     HealthyBackup,
     /// All instances of the target pool, none of them healthy: the last resort.
     UnhealthyTarget,
@@ -52,7 +49,6 @@ impl EligibleInstances {
     }
 }
 
-/// How many instances each pool has, and how many of them are healthy.
 #[derive(Clone, Copy)]
 struct PoolSizes {
     target: usize,

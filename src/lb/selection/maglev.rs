@@ -64,13 +64,11 @@ impl Walk {
         Self { offset: hash(1, size.0), skip: hash(2, size.0 - 1) + 1 }
     }
 
-    /// The entry after `steps` steps.
     fn entry(self, steps: u32, size: TableSize) -> usize {
         ((u64::from(self.offset) + u64::from(steps) * u64::from(self.skip)) % u64::from(size.0)) as usize
     }
 }
 
-/// A filled table; empty without candidates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maglev {
     entries: Vec<BackendId>,
@@ -85,7 +83,6 @@ impl Maglev {
         Self { entries: fill(size, &walks).into_iter().map(|position| candidates[position].0).collect() }
     }
 
-    /// The backend of `key`; `None` if there are no candidates.
     #[inline]
     pub(super) fn pick(&self, key: u64) -> Option<BackendId> {
         let size = u64::try_from(self.entries.len()).expect("a table is small");

@@ -1,5 +1,4 @@
-//! Rendezvous hashing (Thaler and Ravishankar 1998): each backend scores each key, the highest score wins
-//! (HASH-3).
+//! Rendezvous hashing (Thaler and Ravishankar 1998; HASH-3): each backend scores each key, the highest score wins.
 //!
 //! Removing a backend moves only its own keys; adding one moves keys only to it. With weights the score is
 //! `weight / -ln(u)` of a uniform hash `u`, so that shares are proportional to weights.
@@ -19,7 +18,6 @@ pub(super) struct Rendezvous {
 }
 
 impl Rendezvous {
-    /// Adds `id`, whose scores come from `name`.
     pub(super) fn add(&mut self, id: BackendId, name: &str, weight: f64) {
         let position = self.ids.partition_point(|other| *other < id);
         self.weighted += usize::from(weight != 1.0);

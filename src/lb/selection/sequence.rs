@@ -1,32 +1,28 @@
-//! Consistent hashing whose cost does not grow with the number of backends: a key's pseudo-random sequence of seats
-//! (DxHash, Dong and Wang 2021, arXiv:2107.07930).
+//! Consistent hashing at a cost that does not grow with the number of backends (DxHash, Dong and Wang 2021,
+//! arXiv:2107.07930).
 //!
-//! Every backend that may ever be a member has a seat of its own. A key tries seats in an order of its own, and goes to
-//! the member in the first one that is taken. So each member is as likely as any other, a backend that leaves moves only
-//! its own keys, and one that comes takes keys from the others alone (HASH-1). Where so few seats are taken that many
-//! tries fail, the members are few, and rendezvous hashing among them decides; that moves no other keys either.
+//! Every backend that may ever be a member has a seat. A key tries seats in a pseudo-random order of its own, and goes
+//! to the member in the first one that is taken: a backend that leaves moves only its own keys, and one that comes
+//! takes keys from the others alone (HASH-1). If many tries fail, the members are few, and rendezvous hashing among
+//! them decides; that moves no other keys either.
 
 use super::rendezvous::Rendezvous;
 use crate::ids::BackendId;
 use crate::random::mix;
 
-/// Seats that one word of the sequence names.
 const SEATS_PER_WORD: u32 = 4;
 const BITS: u32 = u64::BITS / SEATS_PER_WORD;
 /// Words that a key tries.
 const WORDS: u64 = 16;
 
-/// The members of one set, out of many backends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
-    /// As many as the least power of two that is no less than the backends that may ever be members; none before the
-    /// first member.
+    /// A power of two, no less than the backends that may ever be members; none before the first member.
     seats: Vec<Option<BackendId>>,
     members: Rendezvous,
 }
 
 impl Sequence {
-    /// Adds `id`, which has `seat`, one of so many, and whose scores come from `name`.
     pub(super) fn add(&mut self, id: BackendId, (seat, seats): (usize, usize), name: &str, weight: f64) {
         if self.seats.is_empty() {
             assert!(seats <= 1 << BITS, "a word names {SEATS_PER_WORD} seats");
@@ -41,8 +37,7 @@ impl Sequence {
         self.members.remove(id);
     }
 
-    /// The member that `key` goes to. Among members of different weights their scores decide, whose cost grows with their
-    /// number.
+    /// Among members of different weights all are scored.
     #[inline]
     pub(super) fn pick(&self, key: u64) -> Option<BackendId> {
         if self.members.is_weighted() {

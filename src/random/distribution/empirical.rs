@@ -26,8 +26,7 @@ impl Curve {
         Self(knots.into())
     }
 
-    /// The value below which the share `unit` of draws lies, where 0 < `unit` < 1. The first value has its share to
-    /// itself.
+    /// The value below which the share `unit`, 0 < `unit` < 1, of draws lies. The first value has its share to itself.
     #[inline]
     pub(super) fn value(&self, unit: f64) -> f64 {
         let above = self.0.partition_point(|knot| knot.share < unit);

@@ -19,8 +19,7 @@ pub(super) enum Law {
     Other(OtherLaw),
 }
 
-/// A law that is drawn less often, or takes longer. A geometric count is one more than the whole part of an exponential draw
-/// of this mean.
+/// Rarer or slower laws. A geometric count is one more than the whole part of an exponential draw of this mean.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OtherLaw {
     Uniform { low: f64, width: f64 },
@@ -61,7 +60,6 @@ impl OtherLaw {
     }
 }
 
-/// `value`, if it is above zero.
 pub(super) fn positive(form: &str, parameter: &str, value: f64) -> Result<f64, Unfit> {
     if value > 0.0 && value.is_finite() {
         return Ok(value);

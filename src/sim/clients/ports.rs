@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use hashbrown::HashSet;
 
-/// The ports of each address of a group, used in turn. Like a client's kernel it never gives a port that is in use: once
-/// an address has used all of them, those in use are remembered.
+/// The ports of each address, used in turn. When all have been, those in use are remembered, as a kernel gives none
+/// twice.
 #[derive(Debug)]
 pub(super) struct Ports {
     first: u16,
@@ -46,7 +46,6 @@ impl Ports {
         Some(self.first + *next - 1)
     }
 
-    /// A free port of `address`, if there is one.
     pub(super) fn take(&mut self, address: u32) -> Option<u16> {
         for _ in 0..self.count {
             let next = &mut self.next[address as usize];

@@ -8,7 +8,7 @@ use rand::Rng;
 use super::ports::Ports;
 use super::slots::Slots;
 use crate::ids::ClientId;
-use crate::random::{Purpose, RunSeed, Stream, StreamKey, open_unit};
+use crate::random::{Purpose, RunSeed, Stream, StreamKey, below, open_unit};
 use crate::sim::flow::{Flow, Flows, Mark};
 use crate::sim::run_error::{RunError, RunResult};
 use crate::sim::scenario::ClientGroup;
@@ -17,8 +17,7 @@ use crate::workload::{ArrivalSpec, Arrivals, Backoff, ClosedLoop, TraceRow};
 
 /// The ephemeral ports of a Linux client.
 pub(super) const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
-/// Ports of connections that follow upon others, as retries do: these are apart, so that a retry in one arm shifts no port
-/// of a later connection.
+/// Ports of retries and replacements: apart, so that a retry in one arm shifts no port of another connection.
 const LATER_PORTS: RangeInclusive<u16> = 61_000..=65_535;
 /// How many arrivals of a group are named at once, so that their tracking entries can be fetched together.
 const NAMED_AT_ONCE: usize = 8;
@@ -37,9 +36,8 @@ pub(super) struct Senders {
     connections: StreamKey,
     opened: u64,
     choice: Stream,
-    /// The arrivals that come next, with their times.
     pub(super) coming: Vec<(SimTime, NewConnection)>,
-    /// How many of them have come.
+    /// How many of `coming` have come.
     pub(super) come: usize,
     pub(super) ports: Ports,
     later_ports: Ports,
@@ -51,19 +49,16 @@ pub(super) struct Senders {
     pub(super) closed: Option<Closed>,
 }
 
-/// What a trace says of the connections that are open.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// Each with the number of its client's address.
     pub(super) rows: Slots<(TraceRow, u32)>,
-    /// The addresses of the clients that the trace named first.
     addresses: BTreeMap<u64, u32>,
 }
 
 #[derive(Debug)]
 pub(super) struct Closed {
     spec: ClosedLoop,
-    /// How many connections each of them has opened.
     pub(super) opened: Vec<u32>,
 }
 
@@ -72,9 +67,8 @@ pub(in super::super) struct NewConnection {
     pub(in super::super) key: StreamKey,
     pub(in super::super) address: u32,
     pub(in super::super) port: u16,
-    /// What its group knows it by: a client of a closed loop, a row of a trace, or else its address.
+    /// A client of a closed loop, a row of a trace, or else its address.
     pub(in super::super) number: u32,
-    /// How often it is tried anew.
     pub(in super::super) retries: u8,
     /// How many requests it makes, if that is not to be drawn.
     pub(in super::super) requests: Option<u32>,
@@ -122,7 +116,6 @@ impl Senders {
         ports.release(address, port);
     }
 
-    /// Draws what names the next arrival, of which `row` was recorded.
     #[inline]
     fn name_next(&mut self, row: Option<TraceRow>, flows: &Flows<'_>) -> RunResult<NewConnection> {
         let key = self.connections.child(self.opened);
@@ -134,7 +127,7 @@ impl Senders {
                 (address, recorded.rows.put((row, address)), Some(1))
             }
             _ => {
-                let address = choose(self.choice.next_u64(), count);
+                let address = below(self.choice.next_u64(), u64::from(count)) as u32;
                 (address, address, None)
             }
         };
@@ -151,7 +144,6 @@ impl Senders {
         Ok(NewConnection { key, address, port, number, requests: None, retries: self.retries })
     }
 
-    /// How long client `number` of a closed loop thinks before its next connection.
     pub(super) fn think(&mut self, number: u32) -> SimDuration {
         let mut draws = self.turn_key(number).child(THINK).draws();
         self.closed().spec.think_time.sample(&mut draws)
@@ -209,7 +201,6 @@ impl Senders {
         NewConnection { key, address, port: 0, number, retries: self.retries, requests: None }
     }
 
-    /// The number of the address of what the group knows by `number`.
     #[inline]
     pub(super) fn address(&self, number: u32) -> u32 {
         match (&self.recorded, &self.closed) {
@@ -221,10 +212,7 @@ impl Senders {
 
     #[inline]
     fn port(&mut self, address: u32, flows: &Flows<'_>) -> RunResult<u16> {
-        match self.ports.take_fresh(address) {
-            Some(port) => Ok(port),
-            None => self.used_port(address, flows),
-        }
+        self.ports.take_fresh(address).map_or_else(|| self.used_port(address, flows), Ok)
     }
 
     #[cold]
@@ -249,12 +237,10 @@ impl Senders {
             let in_use = open.map(|(number, port)| (self.address(number), port)).collect();
             self.later_ports.know(in_use);
         }
-        let port = self.later_ports.take(connection.address);
-        let port = port.ok_or_else(|| self.out_of_ports(LATER_PORTS))?;
+        let port = self.later_ports.take(connection.address).ok_or_else(|| self.out_of_ports(LATER_PORTS))?;
         Ok(NewConnection { port, ..connection })
     }
 
-    /// No real client could go on from here either.
     fn out_of_ports(&self, ports: RangeInclusive<u16>) -> Box<RunError> {
         let (group, addresses) = (self.name.clone(), self.address_count());
         Box::new(RunError::OutOfPorts { group, addresses, ports: ports.len() })
@@ -266,20 +252,14 @@ impl Senders {
 }
 
 impl Recorded {
-    /// The address of a client of the trace. Each has its own, one after the other, while there are any; then clients
-    /// share them.
+    /// Each client of the trace has an address of its own while there are any; then clients share them.
     fn address_of(&mut self, client_id: u64, count: u32) -> u32 {
         let next = self.addresses.len() as u32;
         if next < count {
             return *self.addresses.entry(client_id).or_insert(next);
         }
-        self.addresses.get(&client_id).copied().unwrap_or_else(|| choose(client_id, count))
+        self.addresses.get(&client_id).copied().unwrap_or_else(|| below(client_id, u64::from(count)) as u32)
     }
-}
-
-/// One of `count` numbers from 0 on, each as likely as any other if `random` is.
-fn choose(random: u64, count: u32) -> u32 {
-    ((u128::from(random) * u128::from(count)) >> 64) as u32
 }
 
 #[cfg(test)]

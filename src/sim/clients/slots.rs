@@ -2,7 +2,6 @@
 
 use std::ops::Index;
 
-/// Values in slots that are used again.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     values: Vec<T>,
@@ -16,7 +15,6 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T: Copy> Slots<T> {
-    /// Keeps `value`; gives its number.
     pub(super) fn put(&mut self, value: T) -> u32 {
         if let Some(number) = self.free.pop() {
             self.values[number as usize] = value;
@@ -26,7 +24,6 @@ impl<T: Copy> Slots<T> {
         u32::try_from(self.values.len() - 1).expect("fewer than 2^32 values at a time")
     }
 
-    /// Takes the value with this number, which is free for another from then on.
     pub(super) fn take(&mut self, number: u32) -> T {
         self.free.push(number);
         self.values[number as usize]

@@ -4,7 +4,7 @@ use rand::Rng;
 use rand_xoshiro::SplitMix64;
 
 use super::Flow;
-use crate::random::{Distribution, Quantity, open_unit};
+use crate::random::{Distribution, Quantity, below, open_unit};
 
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) enum Draw {
@@ -43,7 +43,6 @@ impl Flow {
         self.key.draws_of(u64::from(what.number(self)) << 8 | what as u64)
     }
 
-    /// A number from 0 to 1, neither included.
     pub(in super::super) fn unit(&self, what: Draw) -> f64 {
         open_unit(self.draws(what).next_u64())
     }
@@ -53,14 +52,11 @@ impl Flow {
         if count == 1 {
             return 0;
         }
-        ((u128::from(self.draws(what).next_u64()) * u128::from(count)) >> 64) as u16
+        below(self.draws(what).next_u64(), u64::from(count)) as u16
     }
 
     #[inline]
     pub(in super::super) fn draw<Q: Quantity>(&self, what: Draw, law: &Distribution<Q>) -> Q {
-        match law.constant_value() {
-            Some(value) => value,
-            None => law.sample_of(self.draws(what)),
-        }
+        law.constant_value().unwrap_or_else(|| law.sample_of(self.draws(what)))
     }
 }

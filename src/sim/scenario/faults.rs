@@ -109,7 +109,6 @@ impl FaultSchedule {
         }
     }
 
-    /// Whether chance says when it strikes.
     pub(super) fn is_random(&self) -> bool {
         matches!(self, Self::Random { .. })
     }

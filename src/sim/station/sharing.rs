@@ -1,8 +1,7 @@
-//! Processor sharing: jobs in service at once, each at the speed of one worker, or of an equal share if there are more jobs
-//! than workers.
+//! Processor sharing: all jobs at once, each at an equal share of the workers' speed, but at most one worker's.
 //!
-//! A virtual clock runs at the speed that each job has. A job ends when the clock has run as far as its work is long, so
-//! only the job that ends next is looked at.
+//! A virtual clock runs at the speed of each job. A job ends when it has run as far as the job's work is long, so only
+//! the job that ends next is looked at.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,7 @@ pub(super) struct Sharing {
     /// The virtual clock, in nanoseconds of work done for each job, as it stood at `since`.
     clock: f64,
     since: SimTime,
-    /// Jobs by the bits of the reading of the clock at which they end, which order positive numbers, and by the number of
-    /// their entry: at equal readings the first one comes first.
+    /// Jobs by the clock's reading at their end, as bits, which order positive numbers, and by order of entry.
     jobs: BTreeMap<(u64, u64), Entered>,
     entered: u64,
     /// The moment for which the end of a job was announced last; never if that has passed.

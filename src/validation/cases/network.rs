@@ -12,7 +12,6 @@ pub(in super::super) fn network() -> Vec<Case> {
     vec![lossy_handshakes(), lossy_requests(), drain()]
 }
 
-/// A world whose network loses each packet with probability `lost`.
 fn lossy(seed: u32, lost: f64, round_trip: f64) -> OneZone {
     let server = format!("workers = \"unlimited\", service_time = {}", DurationLaw::exponential(0.01).toml);
     OneZone {

@@ -22,7 +22,6 @@ fn waits(seconds: f64, rate: f64, bound: f64) -> Vec<Check> {
     ]
 }
 
-/// First come, first served, and no wait at all.
 pub(in super::super) fn queues() -> Vec<Case> {
     let exponential = DurationLaw::exponential(SERVICE);
     let mm1 = OneZone { duration: 1200, ..OneZone::new(11, poisson(70.0), server(1, &exponential, "")) };
@@ -43,8 +42,7 @@ pub(in super::super) fn queues() -> Vec<Case> {
     ]
 }
 
-/// With exponential work and processor sharing, as many requests are present as in M/M/c, and their wait is that beyond their
-/// work.
+/// With exponential work and processor sharing as many requests are present as in M/M/c: they wait beyond their work.
 fn four_workers(seed: u32, name: &'static str, source: &'static str, discipline: &str) -> Case {
     let rate = 320.0;
     let server = server(4, &DurationLaw::exponential(SERVICE), discipline);
@@ -227,8 +225,7 @@ fn queue_over_wait(backend: &BackendOutcome, seconds: f64, jobs: f64) -> Part {
     }
 }
 
-/// Little's law where jobs are given up, and where a failure drops those that are there. Of the connections those count that
-/// the backend did not refuse.
+/// Little's law where jobs are given up, or dropped by a failure; of the connections those count that are not refused.
 fn little_amid_failures(seed: u32, name: &'static str, discipline: &str) -> Case {
     let law = DurationLaw::exponential(SERVICE);
     let failures = format!(
