@@ -29,7 +29,6 @@ const FIELDS: [&str; 16] = [
 ];
 
 impl Problem {
-    /// The API refuses the resource at `path` with `error`.
     pub(super) fn of_resource(error: ApiError, path: &KeyPath) -> Self {
         let field = error.fields.first().copied().unwrap_or_default();
         let field = field.strip_prefix("networkPassThroughLbTrafficPolicy.").unwrap_or(field);
@@ -63,7 +62,6 @@ impl Problem {
         Self::new(path, format!("{separator} {}", error.what), Some(help))
     }
 
-    /// It is the API that refuses this, for `reason`.
     pub(super) fn refused(self, reason: Reason) -> Self {
         Self { note: Some(format!("the Compute API refuses this: {reason}")), ..self }
     }

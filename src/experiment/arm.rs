@@ -14,7 +14,6 @@ pub(super) struct Arm {
     pub axes: Vec<ArmAxis>,
 }
 
-/// An axis of an arm.
 #[derive(Clone, Debug)]
 pub(super) struct ArmAxis {
     pub path: NamePath,
@@ -26,7 +25,6 @@ pub(super) struct ArmAxis {
 }
 
 impl ArmAxis {
-    /// The assignment of `value`, which is one of its values.
     pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
         let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
         let place = index.map_or_else(|| self.place.clone(), |index| self.place.member(index));
@@ -54,7 +52,6 @@ impl Arm {
     }
 }
 
-/// Checks that one of `arms` is called `name`, as `path` says.
 pub(super) fn check_name(arms: &[Arm], name: &str, path: KeyPath) -> Result<(), Problem> {
     let known = arms.iter().map(|arm| arm.name.as_str());
     if known.clone().any(|other| other == name) {

@@ -53,7 +53,6 @@ pub fn chart_lines(text: &str) -> Vec<BTreeMap<String, usize>> {
     charts.map(|(index, chart)| chart.entries().filter_map(|(key, _)| line(index, key)).collect()).collect()
 }
 
-/// What `log` may be: the logarithmic axes.
 const LOGS: [&str; 3] = ["x", "y", "xy"];
 
 /// The axes of an experiment: the column of each, and everywhere that it is swept.
@@ -63,7 +62,6 @@ struct Axes<'a> {
     arms: &'a [Arm],
 }
 
-/// Checks that `written` charts can be drawn of the cells of `arms`.
 pub(super) fn check(written: &[ChartRequest], arms: &[Arm]) -> Result<(), Problem> {
     let paths = axis_paths(arms);
     let axes = Axes { columns: columns(&paths), paths, arms };
@@ -124,7 +122,6 @@ impl ChartRequest {
     }
 }
 
-/// Whether a file's name may have `letter`.
 fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "-_".contains(letter)
 }

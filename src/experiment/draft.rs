@@ -22,7 +22,6 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Reads the TOML and the overrides.
     pub(super) fn new(source: &'a Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
         let file = Document::parse(source.text.as_str()).map_err(|error| {
             let place = error.span().map_or(Whereabouts::File, Whereabouts::Span);
@@ -35,7 +34,6 @@ impl<'a> Draft<'a> {
         Ok(Self { source, file, root, flags })
     }
 
-    /// The file with the overrides of the command line.
     pub(super) fn document(&self) -> Result<DocumentMut, ExperimentError> {
         let mut document = self.root.clone();
         for flag in &self.flags {
@@ -116,7 +114,6 @@ fn with_example(path: &[String], key: &str) -> String {
     format!("add {key} = {}", row.map_or("…", |row| &row.example))
 }
 
-/// The overrides of the command line as assignments.
 fn flags(
     source: &Source,
     file: &Document<&str>,

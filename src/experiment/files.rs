@@ -31,7 +31,6 @@ pub(super) struct DataFiles {
 type Found<T> = Mutex<BTreeMap<PathBuf, Result<T, String>>>;
 
 impl DataFiles {
-    /// The files of an experiment in `folder` that says `data_folder`.
     pub(super) fn new(folder: Option<&Path>, data_folder: Option<&str>) -> Self {
         let data_folder = Path::new(data_folder.unwrap_or_default());
         let folder = match folder {
@@ -41,13 +40,11 @@ impl DataFiles {
         Self { folder, ..Self::default() }
     }
 
-    /// The text of `file`, and the path that leads to it, for the key at `place`.
     pub(super) fn text(&self, file: &str, place: &KeyPath) -> Result<(String, Arc<str>), Problem> {
         let path = self.locate(file, place)?;
         Ok((path.display().to_string(), found(&self.texts, &path, read_text, place)?))
     }
 
-    /// The trace in `file`, for the key at `place`.
     pub(super) fn trace(&self, file: &str, place: &KeyPath) -> Result<TraceSource, Problem> {
         let path = self.locate(file, place)?;
         found(&self.traces, &path, trace::read, place)
@@ -100,7 +97,6 @@ fn found<T: Clone>(
     read.clone().map_err(|error| Problem::because(place.clone(), &error))
 }
 
-/// What `view` makes of each of `files`.
 fn held<T, U>(files: &Found<T>, view: impl Fn(&T) -> U) -> Vec<U> {
     let files = files.lock().expect("reading files does not panic");
     files.values().flatten().map(view).collect()

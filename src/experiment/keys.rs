@@ -193,7 +193,6 @@ impl KeyTable {
     }
 }
 
-/// The row of the key at `place`.
 fn row(place: &Above, schema: &Map<String, Value>, is_required: bool) -> KeyRow {
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     // The tag of an alternative can't be described in the struct that it tells.
@@ -287,7 +286,6 @@ fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
     }
 }
 
-/// The names that a value can be.
 fn choices<'a>(schema: &'a Map<String, Value>) -> Vec<String> {
     let all = alternatives(schema).into_iter().filter_map(Value::as_object).chain([schema]);
     let listed =
@@ -348,7 +346,6 @@ fn example(schema: &Map<String, Value>) -> Value {
     })
 }
 
-/// The names of the keys that a table can't do without.
 fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

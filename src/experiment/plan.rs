@@ -26,7 +26,6 @@ static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
 
 const RUNS_MAX: u128 = 1_000_000;
 
-/// Everything that cells have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub name: String,
@@ -115,7 +114,6 @@ pub(super) fn keep_cells(root: &mut Table) {
     root.retain(|key, _| KEYS.find(&[key]).is_none());
 }
 
-/// Checks that the keys of the root are the plan's or the world's.
 fn check_keys(root: &Table) -> Result<(), Problem> {
     let known: Vec<&str> = [&*world::KEYS, &*KEYS].into_iter().flat_map(|keys| keys.names_at("")).collect();
     match root.iter().find(|(key, _)| !known.contains(key)) {
@@ -124,7 +122,6 @@ fn check_keys(root: &Table) -> Result<(), Problem> {
     }
 }
 
-/// Reads the plan of the experiment `root`.
 pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     check_keys(root)?;
     let node = Node::Table(root);
@@ -230,7 +227,6 @@ fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
     arms.collect()
 }
 
-/// The arm that `node`, at `place`, describes.
 fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Result<Arm, Problem> {
     let set = entries(node, "set", &place)?.into_iter().map(|(path, place, value)| Assignment {
         path,
@@ -254,7 +250,6 @@ fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
     Problem::that(axis.place.clone(), what, "keep one of the two").of_key()
 }
 
-/// The axes that the table `node`, which stands at `path`, sweeps.
 fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
     let axes = entries(node, "sweep", path)?.into_iter().map(|(name, place, value)| {
         Ok(ArmAxis {

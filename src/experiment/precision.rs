@@ -65,7 +65,6 @@ fn confidence() -> Confidence {
     Confidence::P95
 }
 
-/// The precision that `written` describes, which stands at `path`.
 pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Precision, Problem> {
     let tolerance = match (written.relative, written.absolute) {
         (Some(share), None) if 0.0 < share && share < 1.0 => Tolerance::Relative(share),

@@ -37,7 +37,6 @@ impl Problem {
         Self::new(path, format!(" {what}"), Some(help.into()))
     }
 
-    /// The same problem, of which the key itself is wrong.
     pub(super) fn of_key(self) -> Self {
         Self { at_key: true, ..self }
     }
@@ -61,7 +60,6 @@ impl Problem {
         Self::that(path, "is not a known key", help).of_key()
     }
 
-    /// The table at `path` lacks `key`.
     pub(super) fn missing_key(path: KeyPath, key: &str) -> Self {
         Self { names_missing_key: true, ..Self::that(path, format_args!("has no `{key}`"), key) }
     }
@@ -78,13 +76,11 @@ impl Problem {
         Self::that(path, format_args!("names {}, which does not exist", quoted(name)), help)
     }
 
-    /// The same problem seen from one step further up.
     pub(super) fn under(self, step: Step) -> Self {
         Self { path: self.path.under(step), ..self }
     }
 }
 
-/// Refuses the value at `path`, as [`Problem::that`] says it.
 pub(super) fn refuse<T>(
     path: KeyPath,
     what: impl fmt::Display,
@@ -93,7 +89,6 @@ pub(super) fn refuse<T>(
     Err(Problem::that(path, what, help))
 }
 
-/// The metric called `name`, as `path` says.
 pub(super) fn metric(name: &str, path: KeyPath) -> Result<&'static Metric, Problem> {
     let known = METRICS.iter().map(|metric| metric.name);
     Metric::find(name).ok_or_else(|| Problem::unknown_name(path, name, "metrics", known))

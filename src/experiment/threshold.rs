@@ -62,7 +62,6 @@ pub(super) struct WrittenThreshold {
     max: Option<f64>,
 }
 
-/// The thresholds that `written` describes, for an experiment with these arms.
 pub(super) fn thresholds(written: Vec<WrittenThreshold>, arms: &[Arm]) -> Result<Vec<Threshold>, Problem> {
     let threshold = |(index, written)| threshold(written, arms, KeyPath::to("thresholds").member(index));
     written.into_iter().enumerate().map(threshold).collect()

@@ -38,7 +38,6 @@ const BUFFER: usize = 1 << 16;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const LINE_MAX: usize = 1 << 16;
 
-/// Reads and checks the trace at `path`.
 pub(super) fn read(path: &Path) -> Result<TraceSource, String> {
     let (mut rows, version) = rows(path)?;
     let mut connections = 0;
@@ -133,7 +132,6 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The rows of a trace, one after the other.
 struct Rows<R> {
     reader: csv::Reader<Lines<R>>,
     /// What errors call it.
@@ -146,7 +144,6 @@ struct Rows<R> {
 }
 
 impl<R: BufRead> Rows<R> {
-    /// Reads the names of the columns.
     fn new(reader: R, name: String) -> Result<Self, String> {
         let lines = Lines { reader, line: Vec::new(), taken: 0, number: 0, asked: 0, fingerprint: 0 };
         let mut rows = Self {
@@ -165,7 +162,6 @@ impl<R: BufRead> Rows<R> {
         Ok(rows)
     }
 
-    /// The next connection.
     fn next_row(&mut self) -> Result<Option<(SimTime, TraceRow)>, String> {
         if !self.next_record()? {
             return Ok(None);
@@ -199,7 +195,6 @@ impl<R: BufRead> Rows<R> {
         })
     }
 
-    /// The connection on the line.
     fn row(&self) -> Result<(SimTime, TraceRow), String> {
         let field = |column: usize| self.columns[column].map_or("", |position| &self.record[position]);
         let filled = |column: usize| Some(field(column)).filter(|text| !text.is_empty());

@@ -237,7 +237,6 @@ struct Region {
 }
 
 impl Region {
-    /// The names of the zones.
     fn zones(&self) -> Result<Vec<&str>, Problem> {
         let path = KeyPath::to("region").key("zones");
         let names: Vec<&str> = self.zones.iter().map(Name::as_str).collect();
@@ -256,21 +255,18 @@ impl Region {
 /// What results write where a zone can stand.
 const RESERVED: [&str; 5] = ["all", "vpn", "interconnect", "internet", "private_service_connect"];
 
-/// The zone called `name`, as `path` says.
 fn zone_id(zones: &IdVec<ZoneId, String>, name: &str, path: &KeyPath) -> Result<ZoneId, Problem> {
     let found = zones.pairs().find(|(_, zone)| *zone == name).map(|(id, _)| id);
     let known = || zones.iter().map(String::as_str);
     found.ok_or_else(|| Problem::unknown_name(path.clone(), name, "zones of the region", known()))
 }
 
-/// The group called `name`, as `path` says.
 fn group_id(builder: &ScenarioBuilder, name: &str, path: KeyPath) -> Result<GroupId, Problem> {
     let found = builder.groups().pairs().find(|(_, group)| group.name == name).map(|(id, _)| id);
     let known = builder.groups().iter().map(|group| group.name.as_str());
     found.ok_or_else(|| Problem::unknown_name(path, name, "groups", known))
 }
 
-/// The two zones called `names`, as `path` says.
 fn zone_pair(
     zones: &IdVec<ZoneId, String>,
     names: &[String; 2],

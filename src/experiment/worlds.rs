@@ -108,7 +108,6 @@ impl Worlds {
         [zones, backends, balancers, clients, self.faults.values().len()]
     }
 
-    /// What the file calls things of cell number `cell`.
     pub(super) fn words(&self, cell: usize) -> &WorldWords {
         of(&self.words, cell)
     }

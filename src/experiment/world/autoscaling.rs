@@ -44,7 +44,6 @@ fn secs<const SECS: u64>() -> SimDuration {
 }
 
 impl AutoscalingKeys {
-    /// The policy of a group of `size` members at first with `workers` each, which stands at `group`.
     pub(super) fn policy(
         &self,
         size: u32,

@@ -222,7 +222,6 @@ impl BackendGroup {
     }
 }
 
-/// Where its groups stand.
 pub(super) fn list() -> KeyPath {
     KeyPath::to("backend_service").key("backends")
 }
@@ -278,7 +277,6 @@ impl ServiceTable {
         }
     }
 
-    /// What no resource says.
     pub(super) fn assumptions(&self, semantics: &Semantics) -> Assumptions {
         Assumptions {
             table_size: self.maglev_table_size,

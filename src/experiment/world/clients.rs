@@ -108,7 +108,6 @@ enum ClientKind {
     Backend,
 }
 
-/// What clients send to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BalancerKind {
     /// An internal load balancer that takes this protocol.
@@ -133,7 +132,6 @@ impl BalancerKind {
     }
 }
 
-/// Adds the clients that `written` describes to `builder`, whose region is called `region`.
 pub(super) fn clients(
     written: &[Client],
     region: &str,

@@ -33,7 +33,6 @@ pub(super) struct ServerKeys {
 }
 
 impl ServerKeys {
-    /// The server that is like `base` but for the keys that are written here.
     pub(super) fn over(self, base: Server) -> Server {
         Server {
             workers: self.workers.unwrap_or(base.workers),
@@ -81,7 +80,6 @@ impl Weight {
     /// What a backend reports that says nothing special.
     pub(super) const ONE: Self = Self(WeightState::Valid(1.0));
 
-    /// What the load balancer makes of it.
     pub(super) fn get(self) -> WeightState {
         self.0
     }
@@ -116,11 +114,9 @@ pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NumberedGroup {
     pub(super) name: String,
-    /// Where its members are found.
     pub(super) home: Home,
     /// The zones that members are dealt out to in turn.
     pub(super) zones: Vec<ZoneId>,
-    /// The highest number so far.
     pub(super) highest: u32,
 }
 
@@ -145,14 +141,11 @@ impl NumberedGroup {
 pub(super) struct GroupPlan {
     /// With the members that it has at first.
     pub(super) group: NumberedGroup,
-    /// Where its name stands.
     pub(super) place: KeyPath,
-    /// How many members are added later.
     pub(super) added: u32,
     pub(super) server: Server,
     pub(super) weight: Weight,
     pub(super) autoscaling: Option<AutoscalingPolicy>,
-    /// Whether it ever gets traffic.
     pub(super) is_ever_served: bool,
 }
 

@@ -101,7 +101,6 @@ impl HealthCheckTable {
         })
     }
 
-    /// The resource that a backend service uses.
     pub(super) fn modern(&self, r#type: ProbeType) -> HealthCheck {
         let name = Self::NAME.to_owned();
         HealthCheck { name, r#type: Some(r#type), timing: self.timing(), ..HealthCheck::default() }

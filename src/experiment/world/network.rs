@@ -6,7 +6,6 @@ use crate::experiment::problem::{Problem, refuse};
 use crate::ids::{IdVec, ZoneId};
 use crate::sim::builder::{RoundTrips, ZoneLink};
 
-/// The round-trip times that `written` describes, in a region of these `zones`.
 pub(super) fn round_trips(
     written: RoundTrips<String>,
     zones: &IdVec<ZoneId, String>,

@@ -21,7 +21,6 @@ pub(super) struct Semantics {
 }
 
 impl Semantics {
-    /// What they are to the resources.
     pub(super) fn assumptions(&self) -> Assumptions {
         Assumptions {
             spec_version: self.zonal_affinity_text,

@@ -84,12 +84,10 @@ struct PoolInstances {
     autoscaling_policy: Option<AutoscalingKeys>,
 }
 
-/// Where the pools stand.
 pub(super) fn list() -> KeyPath {
     KeyPath::to("target_pools")
 }
 
-/// The resources that `rule` and the pools describe.
 pub(super) fn resources(
     rule: &RuleTable,
     written: &[PoolTable],
@@ -141,7 +139,6 @@ impl RuleTable {
         self.name.as_ref().map_or(Self::NAME, ResourceName::as_str)
     }
 
-    /// What it is called, if the file does not say it.
     pub(super) const NAME: &str = "forwarding-rule";
 
     /// The resource, which may point to one of the pools called `pools`.
