@@ -32,15 +32,12 @@ mod assignment;
 mod axis;
 mod bounded;
 mod charts;
-mod column;
 mod decimal;
 mod draft;
-mod empirical;
 mod error;
 mod files;
 mod keys;
 mod node;
-mod open;
 mod path;
 mod per_cell;
 mod plan;
@@ -196,7 +193,7 @@ impl Experiment {
         let plan = plan::plan(&document)
             .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
         let paths = arm::axis_paths(&plan.arms);
-        let columns = column::columns(&paths);
+        let columns = arm::columns(&paths);
         let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
         let mut base = document.as_table().clone();
         plan::keep_cells(&mut base);

@@ -12,7 +12,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::open::open;
+use super::files::open;
 use super::problem::choice;
 use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};

@@ -9,7 +9,6 @@ mod clients;
 mod faults;
 mod groups;
 mod health_check;
-mod network;
 mod operations;
 mod operator;
 mod semantics;
@@ -24,8 +23,7 @@ use serde::de::IgnoredAny;
 use toml_edit::Table;
 
 use super::bounded::{Name, Span};
-use super::empirical::inline_files;
-use super::files::DataFiles;
+use super::files::{DataFiles, inline_files};
 use super::keys::KeyTable;
 use super::node::Node;
 use super::path::KeyPath;
@@ -34,7 +32,7 @@ use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
 use crate::ids::{GroupId, IdVec, ZoneId};
-use crate::sim::builder::{RoundTrips, ScenarioBuilder};
+use crate::sim::builder::{RoundTrips, ScenarioBuilder, ZoneLink};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::ServiceTable;
@@ -102,7 +100,7 @@ pub(super) struct WorldTables {
 pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Problem> {
     check_balancer(root)?;
     let mut root = root.clone();
-    inline_files(&mut root, files)?;
+    inline_files(&mut root, &KeyPath::default(), files)?;
     let root = Node::Table(&root);
     let world: WorldTables = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
     let operations = operations::operations(root)?;
@@ -113,7 +111,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     builder.health_check = world.health_check.checking()?;
     let (front, operator) = world.load_balancer(&mut builder, &operations)?;
     clients::clients(&world.clients, region, front, files, &mut builder)?;
-    builder.round_trips = network::round_trips(world.network, builder.zones())?;
+    builder.round_trips = round_trips(world.network, builder.zones())?;
     let history = History::of(&operations, operator, &builder)?;
     let faults = faults::faults(&world.faults, &history)?;
     (builder.operations, builder.faults) = (history.operations, faults);
@@ -274,4 +272,23 @@ fn zone_pair(
 ) -> Result<[ZoneId; 2], Problem> {
     let end = |end: usize| zone_id(zones, &names[end], &path.member(end));
     Ok([end(0)?, end(1)?])
+}
+
+fn round_trips(written: RoundTrips<String>, zones: &IdVec<ZoneId, String>) -> Result<RoundTrips, Problem> {
+    let RoundTrips { same_zone_rtt, cross_zone_rtt, other_region_rtt, hybrid_rtt, internet_rtt, links } =
+        written;
+    let mut found: Vec<ZoneLink> = Vec::new();
+    for (index, ZoneLink { between, rtt }) in links.into_iter().enumerate() {
+        let path = KeyPath::to("network").key("links").member(index).key("between");
+        let [from, to] = zone_pair(zones, &between, &path)?;
+        if from == to {
+            let what = format!("names {:?} twice", between[0]);
+            return refuse(path, what, "name two zones; within a zone same_zone_rtt holds");
+        }
+        if found.iter().any(|earlier| earlier.joins(from, to)) {
+            return refuse(path, "names a pair that an earlier link names", "keep one of the two");
+        }
+        found.push(ZoneLink { between: [from, to], rtt });
+    }
+    Ok(RoundTrips { same_zone_rtt, cross_zone_rtt, other_region_rtt, hybrid_rtt, internet_rtt, links: found })
 }
