@@ -41,7 +41,7 @@ fn percent(share: f64) -> f64 {
 const FIRST: u32 = SequentialRule::FIRST as u32;
 
 /// `precision`
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenPrecision {
     /// The metric that must be known so well.

@@ -18,7 +18,6 @@ use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource};
 
-/// An arrival process as the experiment file writes it.
 pub(super) type WrittenArrivals = ArrivalSpec<TraceFile>;
 
 /// A trace as the experiment file names it.
@@ -134,7 +133,6 @@ impl<R: BufRead> Lines<R> {
 
 struct Rows<R> {
     reader: csv::Reader<Lines<R>>,
-    /// What errors call it.
     name: String,
     record: StringRecord,
     /// Which of its columns is each of [`COLUMNS`].

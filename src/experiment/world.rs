@@ -46,7 +46,6 @@ use semantics::Semantics;
 use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{SimulationTable, Warmup};
 
-/// The keys of cells.
 pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<WorldTables>);
 
 /// The tables of the file that a cell depends on. Its plan holds the others.
@@ -96,7 +95,6 @@ pub(super) struct WorldTables {
     semantics: Semantics,
 }
 
-/// The world that the experiment `root` describes, with the data in `files`.
 pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Problem> {
     check_balancer(root)?;
     let mut root = root.clone();

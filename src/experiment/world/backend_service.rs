@@ -229,7 +229,6 @@ pub(super) fn list() -> KeyPath {
 const NAME: &str = "backend-service";
 
 impl ServiceTable {
-    /// The resources that are created, the forwarding rule called `rule` among them.
     pub(super) fn resources(&self, region: &str, rule: &str, check: &HealthCheckTable) -> Resources {
         let rule = ForwardingRule {
             name: rule.to_owned(),

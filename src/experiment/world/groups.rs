@@ -102,10 +102,8 @@ impl<'de> Deserialize<'de> for Weight {
     }
 }
 
-/// A number of instances.
 pub(super) type MemberCount<const DEFAULT: u32 = 1> = Whole<1, { MAX_BACKENDS as u32 }, DEFAULT>;
 
-/// The names of the first `size` members of the group `name`.
 pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {
     (1..=size).map(move |number| Reference::new(format!("{name}-{number}")))
 }
@@ -180,7 +178,6 @@ pub(super) fn establish(
 }
 
 impl GroupPlan {
-    /// How many members it may ever have had.
     fn ever(&self) -> u64 {
         let most = self.autoscaling.map_or(self.group.highest, |policy| policy.max_num_replicas.get());
         u64::from(most) + u64::from(self.added)

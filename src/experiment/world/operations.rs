@@ -81,7 +81,6 @@ impl WrittenOperation<'_> {
     }
 }
 
-/// Counts the instances that operations add to the groups of `plans`.
 pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan]) {
     for operation in operations {
         if let Verb::AddInstances { group, count } = &operation.verb {

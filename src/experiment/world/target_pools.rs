@@ -141,7 +141,6 @@ impl RuleTable {
 
     pub(super) const NAME: &str = "forwarding-rule";
 
-    /// The resource, which may point to one of the pools called `pools`.
     fn resource(&self, pools: &[&str]) -> Result<ForwardingRule, Problem> {
         let Some(target) = &self.target else {
             let example = pools.first().copied().unwrap_or("www");

@@ -15,7 +15,7 @@ use crate::time::SimDuration;
 const SAMPLES_MAX: u64 = 100_000;
 
 /// `[simulation]`
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct SimulationTable {
     /// The root of all randomness.
@@ -48,7 +48,6 @@ pub(in super::super) enum Warmup {
 }
 
 impl Warmup {
-    /// What a file writes for [`Warmup::Auto`].
     pub(in super::super) const AUTO: &str = "auto";
 }
 
