@@ -308,7 +308,7 @@ impl Experiment {
 
     /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.
     pub fn finds_warmup(&self) -> bool {
-        self.plan.keys.finds_warmup() && self.found_warmup.is_none()
+        self.plan.keys.simulation.warmup == world::Warmup::Auto && self.found_warmup.is_none()
     }
 
     /// The same experiment with a warm-up that was found. Its document still asks for one to be found.
@@ -325,14 +325,13 @@ impl Experiment {
 
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
     pub fn describe(&self, cell: &Cell) -> String {
-        let values = self.axes.iter().zip(&cell.values);
+        let mut text = format!("arm `{}`", cell.arm);
         let values =
-            values.filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)));
-        let values: Vec<String> = values.collect();
-        match &values[..] {
-            [] => format!("arm `{}`", cell.arm),
-            _ => format!("arm `{}` with {}", cell.arm, values.join(", ")),
+            self.axes.iter().zip(&cell.values).filter_map(|(axis, value)| Some((axis, value.as_ref()?)));
+        for (number, (axis, value)) in values.enumerate() {
+            text += &format!("{}{} = {value}", if number == 0 { " with " } else { ", " }, axis.column);
         }
+        text
     }
 
     /// The worlds of all cells, which `base` describes, the file with the overrides of the command line.

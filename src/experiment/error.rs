@@ -25,7 +25,6 @@ pub(super) enum Whereabouts {
     File,
     /// At these bytes of the file.
     Span(Range<usize>),
-    /// On the command line, in these words.
     Flag(String),
 }
 

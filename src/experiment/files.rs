@@ -20,7 +20,6 @@ use crate::workload::TraceSource;
 /// The largest file that is held in memory as a whole: a million rows of 64 bytes.
 const TEXT_MAX: u64 = 64_000_000;
 
-/// The files that were asked for so far.
 #[derive(Debug, Default)]
 pub(super) struct DataFiles {
     /// What paths are relative to; an experiment that stands in no file has no folder.

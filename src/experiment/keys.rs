@@ -63,7 +63,6 @@ const DISTRIBUTION: &str = "<distribution>";
 pub(super) struct KeyTable(Vec<KeyRow>);
 
 impl KeyTable {
-    /// The keys that `T` is read from.
     pub(super) fn of<T: JsonSchema>() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<T>();
@@ -252,7 +251,6 @@ fn alternatives(schema: &Map<String, Value>) -> Vec<&Value> {
     all.filter(|alternative| alternative["type"] != "null").collect()
 }
 
-/// What a value is, in words.
 fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
     let word =
         match (schema.get("x-type").and_then(Value::as_str), schema.get("type").and_then(Value::as_str)) {

@@ -69,13 +69,6 @@ pub(super) struct PlanKeys {
     pub charts: Vec<ChartRequest>,
 }
 
-impl PlanKeys {
-    /// Whether pilot runs find the warm-up.
-    pub(super) fn finds_warmup(&self) -> bool {
-        self.simulation.warmup == Warmup::Auto
-    }
-}
-
 type Sweep = BTreeMap<String, AxisRange>;
 
 /// A name that a folder can have.
@@ -130,7 +123,8 @@ pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     let arms = arms(node)?;
     charts::check(&keys.charts, &arms)?;
     let (replications, precision) = repetition(&keys.simulation)?;
-    arms.iter().try_for_each(|arm| check_warmup(arm, keys.finds_warmup()))?;
+    let finds_warmup = keys.simulation.warmup == Warmup::Auto;
+    arms.iter().try_for_each(|arm| check_warmup(arm, finds_warmup))?;
     let thresholds = thresholds(&keys.thresholds, &arms)?;
     let plan = Plan { keys, replications, precision, arms, thresholds };
     let cells = plan.arms.iter().fold(0, |cells, arm| arm.cells().saturating_add(cells));

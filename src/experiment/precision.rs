@@ -40,7 +40,6 @@ fn percent(share: f64) -> f64 {
 
 const FIRST: u32 = SequentialRule::FIRST as u32;
 
-/// `precision`
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenPrecision {

@@ -13,7 +13,6 @@ use crate::metrics::{METRICS, Metric};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", what.trim_start_matches([' ', ':']))]
 pub(super) struct Problem {
-    /// The key it is about.
     pub path: KeyPath,
     /// Whether the key itself is wrong rather than its value.
     pub at_key: bool,
@@ -21,7 +20,6 @@ pub(super) struct Problem {
     pub what: String,
     /// What the Compute API answers, if it is the API that refuses it.
     pub note: Option<String>,
-    /// What to write instead.
     pub help: Option<String>,
     /// Whether `help` is no more than the name of a key that is missing: the table of keys has an example.
     pub names_missing_key: bool,
@@ -53,10 +51,8 @@ impl Problem {
 
     /// The last step of `path` is none of the keys `known` there.
     pub(super) fn unknown_key(path: KeyPath, known: &[&str]) -> Self {
-        let help = match path.steps().last() {
-            Some(Step::Key(key)) => choice(key, "known keys", known),
-            _ => choice("", "known keys", known),
-        };
+        let key = if let Some(Step::Key(key)) = path.steps().last() { key.as_str() } else { "" };
+        let help = choice(key, "known keys", known);
         Self::that(path, "is not a known key", help).of_key()
     }
 

@@ -44,7 +44,6 @@ impl Limits {
     }
 }
 
-/// `[[thresholds]]`
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenThreshold {

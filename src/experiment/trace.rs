@@ -20,7 +20,6 @@ use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource}
 
 pub(super) type WrittenArrivals = ArrivalSpec<TraceFile>;
 
-/// A trace as the experiment file names it.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceFile {

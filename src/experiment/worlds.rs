@@ -80,18 +80,16 @@ impl Worlds {
         let (faults, operations) = of(&self.events, cell).clone();
         let clients = of(&self.clients_of, cell).iter();
         let clients = clients.map(|position| self.clients.values()[*position as usize].clone()).collect();
-        let balancer = of(&self.balancer, cell).clone();
-        let (groups, backends) = (of(&self.groups, cell).clone(), of(&self.backends, cell).clone());
         Scenario {
             timing,
             zones,
             places,
             round_trips,
             prices,
-            balancer,
+            balancer: of(&self.balancer, cell).clone(),
             health_check,
-            groups,
-            backends,
+            groups: of(&self.groups, cell).clone(),
+            backends: of(&self.backends, cell).clone(),
             clients,
             faults,
             operations,

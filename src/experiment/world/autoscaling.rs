@@ -13,7 +13,6 @@ use crate::experiment::problem::{Problem, refuse};
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
 
-/// `autoscaling_policy`
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AutoscalingKeys {

@@ -25,7 +25,6 @@ use crate::lb::tracking::{Persistence, TrackingMode};
 use crate::sim::scenario::Server;
 use crate::time::SimDuration;
 
-/// `[backend_service]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServiceTable {
@@ -117,11 +116,10 @@ pub(super) struct FailoverKeys {
 
 impl FailoverKeys {
     pub(super) fn fields(self) -> FailoverPolicyFields {
-        let Self { failover_ratio, drop_traffic_if_unhealthy, disable_connection_drain_on_failover } = self;
         FailoverPolicyFields {
-            failover_ratio,
-            drop_traffic_if_unhealthy,
-            disable_connection_drain_on_failover,
+            failover_ratio: self.failover_ratio,
+            drop_traffic_if_unhealthy: self.drop_traffic_if_unhealthy,
+            disable_connection_drain_on_failover: self.disable_connection_drain_on_failover,
             ..Default::default()
         }
     }

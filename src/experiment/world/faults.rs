@@ -24,7 +24,6 @@ use crate::time::{SimDuration, SimTime};
 /// How often a fault may strike in a run: far more than anybody could look at.
 const MOST_STRIKES: u64 = 100_000;
 
-/// `[[faults]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenFault {
@@ -61,7 +60,6 @@ pub(super) struct WrittenFault {
     random: Option<Random>,
 }
 
-/// What a fault does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -86,7 +84,6 @@ enum Kind {
     RollingRestart,
 }
 
-/// `flapping`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Flapping {

@@ -9,7 +9,6 @@ use crate::experiment::problem::Problem;
 use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
-/// `[health_check]`
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HealthCheckTable {

@@ -35,7 +35,6 @@ pub(super) struct RuleTable {
     pub(super) maglev_table_size: TableSize,
 }
 
-/// `[[target_pools]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PoolTable {
@@ -60,7 +59,6 @@ pub(super) struct PoolTable {
     instances: Vec<PoolInstances>,
 }
 
-/// `[[target_pools.instances]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PoolInstances {

@@ -14,7 +14,6 @@ use crate::time::SimDuration;
 
 const SAMPLES_MAX: u64 = 100_000;
 
-/// `[simulation]`
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct SimulationTable {
@@ -35,7 +34,6 @@ pub(in super::super) struct SimulationTable {
     sample_interval: Span,
 }
 
-/// `warmup`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(with = "SimDuration", extend("x-or" = Self::AUTO, "x-most" = Span::LONGEST))]
