@@ -1,10 +1,8 @@
 //! The experiment file: one TOML document that describes a world, and what is compared in it.
 //!
-//! Reading goes one way: text, TOML tree (`draft`), overrides of the command line (`assignment`), arms and
-//! axes (`plan`), cells. Each cell is the tree with its arm's and its axes' values, read (`reader`) into the
-//! types of the model and resolved (`world`). Its load balancer is checked as the Compute API would check it, at its
-//! creation and after each operation ([`crate::compute`]). All cells are read when the file is, each once, and
-//! kept (`worlds`), so that nothing can fail later.
+//! Text, TOML tree (`draft`), overrides (`assignment`), arms and axes (`plan`), cells: each is the tree with its values,
+//! read (`reader`) into the types of the model and resolved (`world`), with its load balancer as the Compute API would
+//! check it ([`crate::compute`]). All cells are read when the file is, and kept (`worlds`): nothing can fail later.
 //!
 //! # Paths
 //! A path names a key by dots, as a dotted TOML key does; a member of a list goes by its `name` or `group`
@@ -13,18 +11,13 @@
 //! have, whether it has it or not. A part with other characters than letters, digits, `-` and `_` is quoted:
 //! `arms.spill.sweep."server.workers"`. A table that is set as a whole is replaced, not merged.
 //!
-//! # Data files
-//! An empirical distribution and a trace may stand in a file, which the experiment names (`files`). Like everything else
-//! they belong to a cell: an arm may name another file, and an axis several.
-//!
 //! # Precedence
 //! The file, then `--set` in order, then `--seed` and `--replications`, then an arm's `set`, then axes. Of two keys of
 //! which an experiment has one, such as `replications` and `precision`, the one that is set last replaces the other.
 //!
 //! # Errors
-//! A problem has the path of the key that it is about (`problem`), and the answer of the Compute API where it is the API
-//! that refuses (`api`). `draft` finds out which line or which override is to blame, and makes an [`ExperimentError`] of
-//! it, which shows that.
+//! A problem has the path of its key (`problem`) and the answer of the Compute API, if it has one (`api`). `draft` finds
+//! out which line or override is to blame, and makes an [`ExperimentError`] of it.
 
 mod api;
 mod arm;
@@ -32,15 +25,12 @@ mod assignment;
 mod axis;
 mod bounded;
 mod charts;
-mod column;
 mod decimal;
 mod draft;
-mod empirical;
 mod error;
 mod files;
 mod keys;
 mod node;
-mod open;
 mod path;
 mod per_cell;
 mod plan;
@@ -196,7 +186,7 @@ impl Experiment {
         let plan = plan::plan(&document)
             .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
         let paths = arm::axis_paths(&plan.arms);
-        let columns = column::columns(&paths);
+        let columns = arm::columns(&paths);
         let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
         let mut base = document.as_table().clone();
         plan::keep_cells(&mut base);
@@ -205,7 +195,7 @@ impl Experiment {
             axes: paths.iter().zip(columns).map(axis).collect(),
             document: document.to_string(),
             place: (source.name.clone(), folder.map(Path::to_owned)),
-            files: Arc::new(DataFiles::new(folder, plan.data_folder.as_deref())),
+            files: Arc::new(DataFiles::new(folder, plan.keys.data_folder.as_deref())),
             worlds: Arc::default(),
             recent: Arc::default(),
             found_warmup: None,
@@ -228,17 +218,17 @@ impl Experiment {
 
     /// Its name, which a folder can have.
     pub fn name(&self) -> &str {
-        &self.plan.name
+        &self.plan.keys.name.0
     }
 
     /// The question that it asks; may be empty.
     pub fn description(&self) -> &str {
-        &self.plan.description
+        &self.plan.keys.description
     }
 
     /// The root of all randomness.
     pub fn seed(&self) -> u64 {
-        self.plan.seed
+        self.plan.keys.simulation.seed
     }
 
     /// How often each cell is run; at most so often if it is run for a precision.
@@ -279,7 +269,7 @@ impl Experiment {
 
     /// The charts that it asks for beside the usual ones.
     pub fn charts(&self) -> &[ChartRequest] {
-        &self.plan.charts
+        &self.plan.keys.charts
     }
 
     /// The text of the file with the overrides of the command line, comments kept. It is the same experiment.
@@ -318,7 +308,7 @@ impl Experiment {
 
     /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.
     pub fn finds_warmup(&self) -> bool {
-        self.plan.finds_warmup && self.found_warmup.is_none()
+        self.plan.keys.simulation.warmup == world::Warmup::Auto && self.found_warmup.is_none()
     }
 
     /// The same experiment with a warm-up that was found. Its document still asks for one to be found.
@@ -335,14 +325,13 @@ impl Experiment {
 
     /// `cell` in words: arm `spill` with spillover_ratio = 0.5.
     pub fn describe(&self, cell: &Cell) -> String {
-        let values = self.axes.iter().zip(&cell.values);
+        let mut text = format!("arm `{}`", cell.arm);
         let values =
-            values.filter_map(|(axis, value)| Some(format!("{} = {}", axis.column, value.as_ref()?)));
-        let values: Vec<String> = values.collect();
-        match &values[..] {
-            [] => format!("arm `{}`", cell.arm),
-            _ => format!("arm `{}` with {}", cell.arm, values.join(", ")),
+            self.axes.iter().zip(&cell.values).filter_map(|(axis, value)| Some((axis, value.as_ref()?)));
+        for (number, (axis, value)) in values.enumerate() {
+            text += &format!("{}{} = {value}", if number == 0 { " with " } else { ", " }, axis.column);
         }
+        text
     }
 
     /// The worlds of all cells, which `base` describes, the file with the overrides of the command line.

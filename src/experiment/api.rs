@@ -29,14 +29,12 @@ const FIELDS: [&str; 16] = [
 ];
 
 impl Problem {
-    /// The API refuses the resource at `path` with `error`.
     pub(super) fn of_resource(error: ApiError, path: &KeyPath) -> Self {
         let field = error.fields.first().copied().unwrap_or_default();
         let field = field.strip_prefix("networkPassThroughLbTrafficPolicy.").unwrap_or(field);
         let keys = field.split('.').filter(|field| !field.is_empty()).map(in_file);
         let path = keys.fold(path.clone(), |path, key| path.key(&key));
-        let note = error.reason.map(|reason| format!("the Compute API refuses this: {reason}"));
-        Self { note, ..Self::saying(error, path) }
+        Self::saying(error, path, "")
     }
 
     /// The API refuses the operation at `path`, which happens at time `at` and has the keys that `has` tells.
@@ -48,11 +46,11 @@ impl Problem {
     ) -> Self {
         let key = |field: &&str| field.rsplit('.').next().map(in_file).filter(|key| has(key));
         let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.key(&key));
-        let note = error.reason.map(|reason| format!("the Compute API refuses this at {at}: {reason}"));
-        Self { note, ..Self::saying(error, path) }
+        Self::saying(error, path, &format!(" at {at}"))
     }
 
-    fn saying(error: ApiError, path: KeyPath) -> Self {
+    fn saying(error: ApiError, path: KeyPath, when: &str) -> Self {
+        let note = error.reason.map(|reason| format!("the Compute API refuses this{when}: {reason}"));
         let separator = if error.is_of_field { "" } else { ":" };
         let help = match error.help {
             Remedy::Words(words) => in_file(&words),
@@ -60,10 +58,9 @@ impl Problem {
                 choice(&found, what, &known.iter().map(String::as_str).collect::<Vec<_>>())
             }
         };
-        Self::new(path, format!("{separator} {}", error.what), Some(help))
+        Self { note, ..Self::new(path, format!("{separator} {}", error.what), Some(help)) }
     }
 
-    /// It is the API that refuses this, for `reason`.
     pub(super) fn refused(self, reason: Reason) -> Self {
         Self { note: Some(format!("the Compute API refuses this: {reason}")), ..self }
     }

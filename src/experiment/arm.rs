@@ -2,8 +2,9 @@
 
 use super::assignment::{Assignment, Origin};
 use super::axis::AxisValue;
-use super::path::{KeyPath, NamePath};
+use super::path::{KeyPath, NamePath, dotted};
 use super::problem::Problem;
+use crate::metrics::tables::is_column;
 
 /// One of the alternatives that an experiment compares.
 #[derive(Clone, Debug)]
@@ -14,7 +15,6 @@ pub(super) struct Arm {
     pub axes: Vec<ArmAxis>,
 }
 
-/// An axis of an arm.
 #[derive(Clone, Debug)]
 pub(super) struct ArmAxis {
     pub path: NamePath,
@@ -26,7 +26,6 @@ pub(super) struct ArmAxis {
 }
 
 impl ArmAxis {
-    /// The assignment of `value`, which is one of its values.
     pub(super) fn assignment(&self, value: &AxisValue) -> Assignment {
         let index = self.values.iter().position(|other| other == value).filter(|_| self.is_list);
         let place = index.map_or_else(|| self.place.clone(), |index| self.place.member(index));
@@ -40,21 +39,14 @@ impl Arm {
     }
 
     /// The values of its cells, in the order of its axes, the last one changing fastest.
-    pub(super) fn combinations(&self) -> impl Iterator<Item = Vec<&AxisValue>> {
-        let cells = usize::try_from(self.cells()).expect("the number of runs was checked");
-        (0..cells).map(|mut number| {
-            let mut values: Vec<&AxisValue> = Vec::with_capacity(self.axes.len());
-            for axis in self.axes.iter().rev() {
-                values.push(&axis.values[number % axis.values.len()]);
-                number /= axis.values.len();
-            }
-            values.reverse();
-            values
+    pub(super) fn combinations(&self) -> Vec<Vec<&AxisValue>> {
+        self.axes.iter().fold(vec![Vec::new()], |all, axis| {
+            let each = |values: &[_], value| [values, &[value]].concat();
+            all.iter().flat_map(|values| axis.values.iter().map(|value| each(values, value))).collect()
         })
     }
 }
 
-/// Checks that one of `arms` is called `name`, as `path` says.
 pub(super) fn check_name(arms: &[Arm], name: &str, path: KeyPath) -> Result<(), Problem> {
     let known = arms.iter().map(|arm| arm.name.as_str());
     if known.clone().any(|other| other == name) {
@@ -73,4 +65,43 @@ pub(super) fn axis_paths(arms: &[Arm]) -> Vec<NamePath> {
         }
     }
     paths
+}
+
+/// The column of each of the axes `paths`: the shortest tail of its path that nothing else in the results is called.
+pub(super) fn columns(paths: &[NamePath]) -> Vec<String> {
+    let is_tail_of_another = |path: &NamePath, tail: &[String]| {
+        paths.iter().any(|other| other != path && other.parts().ends_with(tail))
+    };
+    let column = |path: &NamePath| {
+        let parts = path.parts();
+        let tails = (0..parts.len()).rev().map(|start| &parts[start..]);
+        let mut free =
+            tails.filter(|tail| !is_tail_of_another(path, tail)).map(dotted).filter(|name| !is_column(name));
+        free.next().unwrap_or_else(|| dotted(parts))
+    };
+    paths.iter().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_the_shortest_free_tails() {
+        for (paths, names) in [
+            (vec!["backend_service.zonal_affinity.spillover_ratio"], vec!["spillover_ratio"]),
+            (
+                vec!["clients.web-a.arrivals.poisson.rate", "clients.web-b.arrivals.poisson.rate"],
+                vec!["web-a.arrivals.poisson.rate", "web-b.arrivals.poisson.rate"],
+            ),
+            (vec!["a.timeout", "b.timeout", "a.size"], vec!["a.timeout", "b.timeout", "size"]),
+            (vec!["backend_service.backends.ig-a.zone"], vec!["ig-a.zone"]),
+            (vec!["clients.web-a.kind", "x.requests"], vec!["web-a.kind", "x.requests"]),
+            (vec!["a.b", "b"], vec!["a.b", "b"]),
+            (vec!["clients.\"web a\".zone"], vec!["\"web a\".zone"]),
+        ] {
+            let paths: Vec<NamePath> = paths.iter().map(|path| NamePath::parse(path).unwrap()).collect();
+            assert_eq!(columns(&paths), names);
+        }
+    }
 }

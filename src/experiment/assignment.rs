@@ -7,23 +7,16 @@ use super::path::{KeyPath, NamePath, dotted};
 use super::problem::{Problem, choice, shown};
 use super::world;
 
-/// A value for the key that a path names.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
-    /// The key.
     pub path: NamePath,
-    /// Its value.
     pub value: Value,
-    /// Where it was said.
     pub origin: Origin,
 }
 
-/// Where an assignment was said.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
-    /// On the command line, in these words.
     Flag(String),
-    /// At this place of the file.
     File(KeyPath),
 }
 
@@ -108,7 +101,6 @@ fn write(table: &mut dyn TableLike, key: &str, mut value: Value) {
     }
 }
 
-/// Adds a key that is not there yet.
 fn insert(table: &mut dyn TableLike, key: &str, item: Item) {
     // The space before the closing brace of an inline table belongs to its last value; it moves to the new one.
     let last = table.iter_mut().last().and_then(|(_, item)| item.as_value_mut().map(Value::decor_mut));

@@ -175,7 +175,6 @@ pub(super) struct AxisRange {
     step: Bound,
 }
 
-/// An end of a range, or its step.
 #[derive(Clone, Copy, Debug, JsonSchema)]
 #[schemars(with = "f64", extend("x-type" = "number or duration"))]
 enum Bound {

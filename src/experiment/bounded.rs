@@ -80,12 +80,10 @@ impl Span {
     /// Ten years: sums of a few such durations are still within simulated time.
     pub(super) const LONGEST: SimDuration = SimDuration::from_secs(3650 * 86_400);
 
-    /// `SECS` seconds.
     pub(super) fn secs<const SECS: u64>() -> Self {
         Self::known(SimDuration::from_secs(SECS))
     }
 
-    /// `length`, which is known where it is written.
     pub(super) fn known(length: SimDuration) -> Self {
         Self::try_from(length).expect("a value in range")
     }

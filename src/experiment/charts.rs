@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
-use super::arm::{Arm, ArmAxis, axis_paths, check_name};
-use super::column::columns;
+use super::arm::{Arm, ArmAxis, axis_paths, check_name, columns};
 use super::node::Node;
 use super::path::{KeyPath, NamePath};
 use super::problem::{Problem, distinct, metric, quoted, refuse};
@@ -53,23 +52,19 @@ pub fn chart_lines(text: &str) -> Vec<BTreeMap<String, usize>> {
     charts.map(|(index, chart)| chart.entries().filter_map(|(key, _)| line(index, key)).collect()).collect()
 }
 
-/// What `log` may be: the logarithmic axes.
 const LOGS: [&str; 3] = ["x", "y", "xy"];
 
-/// The axes of an experiment: the column of each, and everywhere that it is swept.
-struct Axes<'a> {
-    columns: Vec<String>,
-    paths: Vec<NamePath>,
-    arms: &'a [Arm],
-}
+/// The columns of the axes, each with the axis in every arm that has it.
+type Axes<'a> = Vec<(String, Vec<&'a ArmAxis>)>;
 
-/// Checks that `written` charts can be drawn of the cells of `arms`.
 pub(super) fn check(written: &[ChartRequest], arms: &[Arm]) -> Result<(), Problem> {
     let paths = axis_paths(arms);
-    let axes = Axes { columns: columns(&paths), paths, arms };
+    let at =
+        |path: &NamePath| arms.iter().flat_map(|arm| &arm.axes).filter(|axis| axis.path == *path).collect();
+    let axes: Axes<'_> = columns(&paths).into_iter().zip(paths.iter().map(at)).collect();
     let place = |index| KeyPath::to("charts").member(index);
     for (index, chart) in written.iter().enumerate() {
-        chart.check(&axes, place(index))?;
+        chart.check(&axes, arms, place(index))?;
     }
     let files: Vec<String> = written.iter().map(ChartRequest::file).collect();
     distinct(&files, |index| match written[index].file {
@@ -84,10 +79,10 @@ impl ChartRequest {
         self.file.clone().unwrap_or_else(usual)
     }
 
-    fn check(&self, axes: &Axes<'_>, path: KeyPath) -> Result<(), Problem> {
+    fn check(&self, axes: &Axes<'_>, arms: &[Arm], path: KeyPath) -> Result<(), Problem> {
         let at = |key| path.key(key);
         metric(&self.metric, at("metric"))?;
-        let along = axes.find(&self.axis, at("axis"))?;
+        let along = find(axes, &self.axis, at("axis"))?;
         let values: Vec<Option<f64>> =
             along.iter().flat_map(|axis| &axis.values).map(|value| value.number()).collect();
         if values.contains(&None) {
@@ -104,13 +99,13 @@ impl ChartRequest {
             return refuse(at("log"), what, "leave x out of it");
         }
         if let Some(facet) = &self.facet {
-            axes.find(facet, at("facet"))?;
+            find(axes, facet, at("facet"))?;
             if *facet == self.axis {
                 return refuse(at("facet"), "is the `axis` itself", "name another axis");
             }
         }
         for (index, name) in self.arms.iter().flatten().enumerate() {
-            check_name(axes.arms, name, at("arms").member(index))?;
+            check_name(arms, name, at("arms").member(index))?;
         }
         if self.arms.as_ref().is_some_and(Vec::is_empty) {
             return refuse(at("arms"), "is empty", "leave it out for all arms");
@@ -124,21 +119,14 @@ impl ChartRequest {
     }
 }
 
-/// Whether a file's name may have `letter`.
 fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "-_".contains(letter)
 }
 
-impl<'a> Axes<'a> {
-    /// The axis whose column is called `name`, in each arm that has it.
-    fn find(&self, name: &str, path: KeyPath) -> Result<Vec<&'a ArmAxis>, Problem> {
-        let known = self.columns.iter().map(String::as_str);
-        let Some(at) = self.columns.iter().position(|column| column == name) else {
-            return Err(Problem::unknown_name(path, name, "axes", known));
-        };
-        let axes = self.arms.iter().flat_map(|arm| &arm.axes);
-        Ok(axes.filter(|axis| axis.path == self.paths[at]).collect())
-    }
+fn find<'a>(axes: &'a Axes<'_>, name: &str, path: KeyPath) -> Result<&'a [&'a ArmAxis], Problem> {
+    let found = axes.iter().find(|(column, _)| column == name);
+    let known = axes.iter().map(|(column, _)| column.as_str());
+    found.map(|(_, axes)| &axes[..]).ok_or_else(|| Problem::unknown_name(path, name, "axes", known))
 }
 
 #[cfg(test)]

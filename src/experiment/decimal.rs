@@ -35,7 +35,6 @@ impl Decimal {
         (to.0 - from.0).checked_div(step.0).filter(|_| (to.0 > from.0) == (step.0 > 0))
     }
 
-    /// It and `count` times `step`.
     pub(super) fn plus(self, step: Self, count: i128) -> Self {
         Self(self.0 + step.0 * count)
     }
@@ -44,7 +43,6 @@ impl Decimal {
         self.0 == 0
     }
 
-    /// It without decimal places.
     pub(super) fn to_integer(self) -> i128 {
         self.0 / ONE
     }

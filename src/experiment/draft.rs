@@ -22,7 +22,6 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Reads the TOML and the overrides.
     pub(super) fn new(source: &'a Source, overrides: &Overrides) -> Result<Self, ExperimentError> {
         let file = Document::parse(source.text.as_str()).map_err(|error| {
             let place = error.span().map_or(Whereabouts::File, Whereabouts::Span);
@@ -35,7 +34,6 @@ impl<'a> Draft<'a> {
         Ok(Self { source, file, root, flags })
     }
 
-    /// The file with the overrides of the command line.
     pub(super) fn document(&self) -> Result<DocumentMut, ExperimentError> {
         let mut document = self.root.clone();
         for flag in &self.flags {
@@ -116,23 +114,23 @@ fn with_example(path: &[String], key: &str) -> String {
     format!("add {key} = {}", row.map_or("…", |row| &row.example))
 }
 
-/// The overrides of the command line as assignments.
 fn flags(
     source: &Source,
     file: &Document<&str>,
     overrides: &Overrides,
 ) -> Result<Vec<Assignment>, ExperimentError> {
-    let refuse = |flag: &str, title: String, help: &str| {
-        Err(ExperimentError::new(source, Whereabouts::Flag(flag.to_owned()), title, help))
+    let error = |flag: &str, title: String, help: &str| {
+        ExperimentError::new(source, Whereabouts::Flag(flag.to_owned()), title, help)
+    };
+    let parse = |flag: &str, path: &str, example: &str| {
+        let help = format!("write keys with dots between them, such as {example}");
+        NamePath::parse(path).ok_or_else(|| error(flag, format!("{path:?} is not a path"), &help))
     };
     let mut flags = Vec::new();
     for (path, value) in &overrides.set {
         let flag = format!("--set {path}={value}");
-        let Some(path) = NamePath::parse(path) else {
-            let help = "write keys with dots between them, such as server.workers=8, and quote a key with other \
-                        characters than letters, digits, - and _";
-            return refuse(&flag, format!("{path:?} is not a path"), help);
-        };
+        let example = "server.workers=8, and quote a key with other characters than letters, digits, - and _";
+        let path = parse(&flag, path, example)?;
         let value = value.trim().parse().unwrap_or_else(|_| Value::from(value.as_str()));
         flags.push(Assignment { path, value, origin: Origin::Flag(flag) });
     }
@@ -144,7 +142,7 @@ fn flags(
         let flag = format!("--seed {seed}");
         let Ok(seed) = i64::try_from(seed) else {
             let title = format!("the seed {seed} is too large for a TOML file");
-            return refuse(&flag, title, "write at most 9223372036854775807");
+            return Err(error(&flag, title, "write at most 9223372036854775807"));
         };
         simulation("seed", seed, flag);
     }
@@ -153,11 +151,7 @@ fn flags(
     }
     if let Some(axis) = &overrides.search {
         let flag = format!("--search {}", axis.path);
-        let Some(path) = NamePath::parse(&axis.path) else {
-            let help =
-                "write keys with dots between them, such as clients.web-a.arrivals.poisson.rate=100..4000";
-            return refuse(&flag, format!("{:?} is not a path", axis.path), help);
-        };
+        let path = parse(&flag, &axis.path, "clients.web-a.arrivals.poisson.rate=100..4000")?;
         for (arm, values) in &axis.arms {
             // An experiment without arms has the one sweep of all.
             let has_arms = file.contains_key("arms");

@@ -10,31 +10,25 @@ use super::Source;
 /// Why a text is not an experiment.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExperimentError {
-    /// The experiment file.
     pub(super) source: Box<Source>,
-    /// Where the error is.
     pub(super) place: Whereabouts,
     /// What is wrong, in a sentence without a full stop.
     pub(super) title: String,
     /// In which cell it is wrong, and what the Compute API says to it.
     pub(super) notes: Vec<String>,
-    /// What to write instead.
     pub(super) help: Option<String>,
 }
 
 /// Where an error is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// In the file as a whole.
     File,
     /// At these bytes of the file.
     Span(Range<usize>),
-    /// On the command line, in these words.
     Flag(String),
 }
 
 impl ExperimentError {
-    /// An error at `place` of `source`.
     pub(super) fn new(source: &Source, place: Whereabouts, title: String, help: &str) -> Self {
         let (source, help) = (Box::new(source.clone()), Some(help.to_owned()));
         Self { source, place, title, notes: Vec::new(), help }

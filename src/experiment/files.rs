@@ -4,13 +4,15 @@
 //! results folder names the data folder so, and its experiment still finds its files.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::open::open;
+use toml_edit::{Item, TableLike};
+
 use super::path::KeyPath;
-use super::problem::{Problem, refuse};
+use super::problem::{Problem, nearest, refuse};
 use super::trace;
 use crate::random::hash_bytes;
 use crate::workload::TraceSource;
@@ -18,7 +20,6 @@ use crate::workload::TraceSource;
 /// The largest file that is held in memory as a whole: a million rows of 64 bytes.
 const TEXT_MAX: u64 = 64_000_000;
 
-/// The files that were asked for so far.
 #[derive(Debug, Default)]
 pub(super) struct DataFiles {
     /// What paths are relative to; an experiment that stands in no file has no folder.
@@ -31,7 +32,6 @@ pub(super) struct DataFiles {
 type Found<T> = Mutex<BTreeMap<PathBuf, Result<T, String>>>;
 
 impl DataFiles {
-    /// The files of an experiment in `folder` that says `data_folder`.
     pub(super) fn new(folder: Option<&Path>, data_folder: Option<&str>) -> Self {
         let data_folder = Path::new(data_folder.unwrap_or_default());
         let folder = match folder {
@@ -41,13 +41,11 @@ impl DataFiles {
         Self { folder, ..Self::default() }
     }
 
-    /// The text of `file`, and the path that leads to it, for the key at `place`.
     pub(super) fn text(&self, file: &str, place: &KeyPath) -> Result<(String, Arc<str>), Problem> {
         let path = self.locate(file, place)?;
         Ok((path.display().to_string(), found(&self.texts, &path, read_text, place)?))
     }
 
-    /// The trace in `file`, for the key at `place`.
     pub(super) fn trace(&self, file: &str, place: &KeyPath) -> Result<TraceSource, Problem> {
         let path = self.locate(file, place)?;
         found(&self.traces, &path, trace::read, place)
@@ -100,7 +98,6 @@ fn found<T: Clone>(
     read.clone().map_err(|error| Problem::because(place.clone(), &error))
 }
 
-/// What `view` makes of each of `files`.
 fn held<T, U>(files: &Found<T>, view: impl Fn(&T) -> U) -> Vec<U> {
     let files = files.lock().expect("reading files does not panic");
     files.values().flatten().map(view).collect()
@@ -119,6 +116,33 @@ fn read_text(path: &Path) -> Result<Arc<str>, String> {
     Ok(text.into())
 }
 
+/// The file at `path`, which can be read again and again.
+pub(super) fn open(path: &Path) -> Result<(File, Metadata), String> {
+    let unreadable = |error: std::io::Error| {
+        let remedy = match neighbour(path).filter(|_| error.kind() == ErrorKind::NotFound) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "name a file that is there".to_owned(),
+        };
+        format!("{} can't be read: {error}; {remedy}", path.display())
+    };
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(format!("{} is no file; name one that can be read again and again", path.display()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    Ok((file, metadata))
+}
+
+/// The name in the folder of `path` that is most like its own.
+fn neighbour(path: &Path) -> Option<String> {
+    // An empty path is the working directory.
+    let folder = std::fs::read_dir(Path::new(".").join(path.parent()?)).ok()?;
+    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// The way from the folder `from` to the folder `to`; both are absolute and without detours.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let same = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
@@ -128,4 +152,44 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     let up = from.components().skip(same).map(|_| Component::ParentDir);
     let way: PathBuf = up.chain(to.components().skip(same)).collect();
     if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
+}
+
+/// Puts the text of its file into every empirical distribution below `table`, at `path`, that names one.
+pub(super) fn inline_files(
+    table: &mut dyn TableLike,
+    path: &KeyPath,
+    files: &DataFiles,
+) -> Result<(), Problem> {
+    for (key, item) in table.iter_mut() {
+        let path = path.key(key.get());
+        if let Some(table) = item.as_table_like_mut() {
+            let inline = if key.get() == "empirical" { inline_file } else { inline_files };
+            inline(table, &path, files)?;
+        }
+        let tables = item.as_array_of_tables_mut().into_iter().flat_map(|tables| tables.iter_mut());
+        for (index, table) in tables.enumerate() {
+            inline_files(table, &path.member(index), files)?;
+        }
+        let members = item.as_array_mut().into_iter().flat_map(|list| list.iter_mut());
+        for (index, member) in members.enumerate() {
+            let table = member.as_inline_table_mut();
+            table.map_or(Ok(()), |table| inline_files(table, &path.member(index), files))?;
+        }
+    }
+    Ok(())
+}
+
+fn inline_file(empirical: &mut dyn TableLike, path: &KeyPath, files: &DataFiles) -> Result<(), Problem> {
+    let Some(file) = empirical.get("file").and_then(Item::as_str) else {
+        return Ok(());
+    };
+    if empirical.contains_key("points") {
+        let what = "stands beside `file`";
+        return Err(Problem::that(path.key("points"), what, "keep one of the two").of_key());
+    }
+    let (shown, text) = files.text(file, &path.key("file"))?;
+    // Errors in the text are told by the path that leads there from here.
+    empirical.insert("file", toml_edit::value(shown));
+    empirical.insert("points", toml_edit::value(&*text));
+    Ok(())
 }

@@ -63,7 +63,6 @@ const DISTRIBUTION: &str = "<distribution>";
 pub(super) struct KeyTable(Vec<KeyRow>);
 
 impl KeyTable {
-    /// The keys that `T` is read from.
     pub(super) fn of<T: JsonSchema>() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = settings.into_generator().into_root_schema_for::<T>();
@@ -193,7 +192,6 @@ impl KeyTable {
     }
 }
 
-/// The row of the key at `place`.
 fn row(place: &Above, schema: &Map<String, Value>, is_required: bool) -> KeyRow {
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
     // The tag of an alternative can't be described in the struct that it tells.
@@ -253,7 +251,6 @@ fn alternatives(schema: &Map<String, Value>) -> Vec<&Value> {
     all.filter(|alternative| alternative["type"] != "null").collect()
 }
 
-/// What a value is, in words.
 fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
     let word =
         match (schema.get("x-type").and_then(Value::as_str), schema.get("type").and_then(Value::as_str)) {
@@ -287,7 +284,6 @@ fn kind(schema: &Map<String, Value>, is_parameter: bool) -> String {
     }
 }
 
-/// The names that a value can be.
 fn choices<'a>(schema: &'a Map<String, Value>) -> Vec<String> {
     let all = alternatives(schema).into_iter().filter_map(Value::as_object).chain([schema]);
     let listed =
@@ -348,7 +344,6 @@ fn example(schema: &Map<String, Value>) -> Value {
     })
 }
 
-/// The names of the keys that a table can't do without.
 fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

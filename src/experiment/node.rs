@@ -23,7 +23,6 @@ pub(super) enum Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The view of `item`, unless it is a hole.
     pub(super) fn of_item(item: &'a Item) -> Option<Self> {
         match item {
             Item::None => None,
@@ -87,7 +86,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// It as a value on its own.
     pub(super) fn to_value(self) -> Value {
         let mut value = match self {
             Self::Table(table) => Value::InlineTable(table.clone().into_inline_table()),
@@ -100,7 +98,6 @@ impl<'a> Node<'a> {
         value
     }
 
-    /// The child that `step` leads to.
     fn child(self, step: &Step) -> Option<Self> {
         match step {
             Step::Key(key) => self.get(key),

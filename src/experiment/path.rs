@@ -5,9 +5,7 @@ use toml_edit::Key;
 /// One step of the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// To the value of a table's key.
     Key(String),
-    /// To a member of a list.
     Member(usize),
 }
 
@@ -16,7 +14,6 @@ pub(super) enum Step {
 pub(super) struct KeyPath(Vec<Step>);
 
 impl KeyPath {
-    /// The way to the key `key` of the root.
     pub(super) fn to(key: &str) -> Self {
         Self::default().key(key)
     }

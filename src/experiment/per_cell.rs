@@ -15,7 +15,6 @@ pub struct PerCell<T> {
     /// The position of each cell's value; those at the end that have the first one are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     of_cells: Vec<u32>,
-    /// The hash and the position of each value.
     #[serde(skip)]
     hashes: BTreeSet<(u64, u32)>,
 }

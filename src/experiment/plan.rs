@@ -26,39 +26,32 @@ static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<PlanKeys>);
 
 const RUNS_MAX: u128 = 1_000_000;
 
-/// Everything that cells have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub name: String,
-    pub description: String,
-    pub data_folder: Option<String>,
-    pub seed: u64,
+    pub keys: PlanKeys,
     /// The most, if there is a precision.
     pub replications: u32,
     pub precision: Option<Precision>,
-    /// Whether pilot runs find the warm-up.
-    pub finds_warmup: bool,
     /// At least one.
     pub arms: Vec<Arm>,
     pub thresholds: Vec<Threshold>,
-    pub charts: Vec<ChartRequest>,
 }
 
 /// The keys of the root that a plan is read from.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[schemars(extend("x-whole" = true))]
-struct PlanKeys {
+pub(super) struct PlanKeys {
     /// What the experiment and its results folder are called.
-    name: ExperimentName,
+    pub name: ExperimentName,
     /// The question that it asks.
     #[serde(default)]
-    description: String,
+    pub description: String,
     /// What the paths of data files are relative to, itself relative to the experiment file. Default: its folder.
     #[schemars(example = &"../data")]
-    data_folder: Option<String>,
+    pub data_folder: Option<String>,
     #[serde(default)]
     #[schemars(skip)]
-    simulation: SimulationTable,
+    pub simulation: SimulationTable,
     /// The alternatives to compare. Default: one, `base`, which sets nothing.
     #[serde(default, rename = "arms")]
     #[schemars(with = "Vec<WrittenArm>")]
@@ -73,16 +66,16 @@ struct PlanKeys {
     thresholds: Vec<WrittenThreshold>,
     /// Charts beside the usual ones.
     #[serde(default)]
-    charts: Vec<ChartRequest>,
+    pub charts: Vec<ChartRequest>,
 }
 
 type Sweep = BTreeMap<String, AxisRange>;
 
 /// A name that a folder can have.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(extend("pattern" = "^[a-z0-9][-_.a-z0-9]{0,99}$", "examples" = ["some-name"]))]
-struct ExperimentName(String);
+pub(super) struct ExperimentName(pub String);
 
 impl TryFrom<String> for ExperimentName {
     type Error = String;
@@ -115,7 +108,6 @@ pub(super) fn keep_cells(root: &mut Table) {
     root.retain(|key, _| KEYS.find(&[key]).is_none());
 }
 
-/// Checks that the keys of the root are the plan's or the world's.
 fn check_keys(root: &Table) -> Result<(), Problem> {
     let known: Vec<&str> = [&*world::KEYS, &*KEYS].into_iter().flat_map(|keys| keys.names_at("")).collect();
     match root.iter().find(|(key, _)| !known.contains(key)) {
@@ -124,28 +116,17 @@ fn check_keys(root: &Table) -> Result<(), Problem> {
     }
 }
 
-/// Reads the plan of the experiment `root`.
 pub(super) fn plan(root: &Table) -> Result<Plan, Problem> {
     check_keys(root)?;
     let node = Node::Table(root);
-    let written: PlanKeys = read(node, &KeyPath::default())?;
+    let keys: PlanKeys = read(node, &KeyPath::default())?;
     let arms = arms(node)?;
-    charts::check(&written.charts, &arms)?;
-    let (replications, precision) = repetition(&written.simulation)?;
-    let finds_warmup = written.simulation.warmup == Warmup::Auto;
+    charts::check(&keys.charts, &arms)?;
+    let (replications, precision) = repetition(&keys.simulation)?;
+    let finds_warmup = keys.simulation.warmup == Warmup::Auto;
     arms.iter().try_for_each(|arm| check_warmup(arm, finds_warmup))?;
-    let plan = Plan {
-        name: written.name.0,
-        description: written.description,
-        data_folder: written.data_folder,
-        seed: written.simulation.seed,
-        replications,
-        precision,
-        finds_warmup,
-        thresholds: thresholds(written.thresholds, &arms)?,
-        charts: written.charts,
-        arms,
-    };
+    let thresholds = thresholds(&keys.thresholds, &arms)?;
+    let plan = Plan { keys, replications, precision, arms, thresholds };
     let cells = plan.arms.iter().fold(0, |cells, arm| arm.cells().saturating_add(cells));
     let runs = cells.saturating_mul(u128::from(plan.replications));
     if runs > RUNS_MAX {
@@ -230,7 +211,6 @@ fn arms(root: Node<'_>) -> Result<Vec<Arm>, Problem> {
     arms.collect()
 }
 
-/// The arm that `node`, at `place`, describes.
 fn arm(name: String, node: Node<'_>, place: KeyPath, shared: &[ArmAxis]) -> Result<Arm, Problem> {
     let set = entries(node, "set", &place)?.into_iter().map(|(path, place, value)| Assignment {
         path,
@@ -254,7 +234,6 @@ fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
     Problem::that(axis.place.clone(), what, "keep one of the two").of_key()
 }
 
-/// The axes that the table `node`, which stands at `path`, sweeps.
 fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
     let axes = entries(node, "sweep", path)?.into_iter().map(|(name, place, value)| {
         Ok(ArmAxis {

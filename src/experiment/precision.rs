@@ -40,8 +40,7 @@ fn percent(share: f64) -> f64 {
 
 const FIRST: u32 = SequentialRule::FIRST as u32;
 
-/// `precision`
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenPrecision {
     /// The metric that must be known so well.
@@ -65,7 +64,6 @@ fn confidence() -> Confidence {
     Confidence::P95
 }
 
-/// The precision that `written` describes, which stands at `path`.
 pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Precision, Problem> {
     let tolerance = match (written.relative, written.absolute) {
         (Some(share), None) if 0.0 < share && share < 1.0 => Tolerance::Relative(share),

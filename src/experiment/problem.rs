@@ -13,7 +13,6 @@ use crate::metrics::{METRICS, Metric};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", what.trim_start_matches([' ', ':']))]
 pub(super) struct Problem {
-    /// The key it is about.
     pub path: KeyPath,
     /// Whether the key itself is wrong rather than its value.
     pub at_key: bool,
@@ -21,7 +20,6 @@ pub(super) struct Problem {
     pub what: String,
     /// What the Compute API answers, if it is the API that refuses it.
     pub note: Option<String>,
-    /// What to write instead.
     pub help: Option<String>,
     /// Whether `help` is no more than the name of a key that is missing: the table of keys has an example.
     pub names_missing_key: bool,
@@ -37,7 +35,6 @@ impl Problem {
         Self::new(path, format!(" {what}"), Some(help.into()))
     }
 
-    /// The same problem, of which the key itself is wrong.
     pub(super) fn of_key(self) -> Self {
         Self { at_key: true, ..self }
     }
@@ -54,14 +51,11 @@ impl Problem {
 
     /// The last step of `path` is none of the keys `known` there.
     pub(super) fn unknown_key(path: KeyPath, known: &[&str]) -> Self {
-        let help = match path.steps().last() {
-            Some(Step::Key(key)) => choice(key, "known keys", known),
-            _ => choice("", "known keys", known),
-        };
+        let key = if let Some(Step::Key(key)) = path.steps().last() { key.as_str() } else { "" };
+        let help = choice(key, "known keys", known);
         Self::that(path, "is not a known key", help).of_key()
     }
 
-    /// The table at `path` lacks `key`.
     pub(super) fn missing_key(path: KeyPath, key: &str) -> Self {
         Self { names_missing_key: true, ..Self::that(path, format_args!("has no `{key}`"), key) }
     }
@@ -78,13 +72,11 @@ impl Problem {
         Self::that(path, format_args!("names {}, which does not exist", quoted(name)), help)
     }
 
-    /// The same problem seen from one step further up.
     pub(super) fn under(self, step: Step) -> Self {
         Self { path: self.path.under(step), ..self }
     }
 }
 
-/// Refuses the value at `path`, as [`Problem::that`] says it.
 pub(super) fn refuse<T>(
     path: KeyPath,
     what: impl fmt::Display,
@@ -93,7 +85,6 @@ pub(super) fn refuse<T>(
     Err(Problem::that(path, what, help))
 }
 
-/// The metric called `name`, as `path` says.
 pub(super) fn metric(name: &str, path: KeyPath) -> Result<&'static Metric, Problem> {
     let known = METRICS.iter().map(|metric| metric.name);
     Metric::find(name).ok_or_else(|| Problem::unknown_name(path, name, "metrics", known))

@@ -15,7 +15,6 @@ use super::node::Node;
 use super::path::{KeyPath, Step};
 use super::problem::{Problem, choice, refuse};
 
-/// Reads `node`, which stands at `path`.
 pub(super) fn read<'de, T: Deserialize<'de>>(node: Node<'de>, path: &KeyPath) -> Result<T, Problem> {
     Reader::new(node).read(path)
 }
@@ -30,7 +29,6 @@ pub(super) fn read_tagged<'de, T: Deserialize<'de>>(
     Reader { node, tag: Some(tag), hidden: common }.read(path)
 }
 
-/// One value to read.
 #[derive(Clone, Copy)]
 struct Reader<'de> {
     node: Node<'de>,
@@ -54,7 +52,6 @@ impl<'de> Reader<'de> {
         Problem::invalid_type(self.node.found(), &expected)
     }
 
-    /// The alternative that the key `tag` names.
     fn tagged(self, tag: &'static str) -> Result<Choice<'de>, Problem> {
         match self.node.get(tag) {
             None => Err(Problem::missing_key(KeyPath::default(), tag)),
@@ -230,7 +227,6 @@ struct Choice<'de> {
 }
 
 impl<'de> Choice<'de> {
-    /// Reads the content with `read`.
     fn content<T>(self, read: impl FnOnce(Reader<'de>) -> Result<T, Problem>) -> Result<T, Problem> {
         let key = self.name;
         let Some(reader) = self.content else {

@@ -44,8 +44,7 @@ impl Limits {
     }
 }
 
-/// `[[thresholds]]`
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenThreshold {
     /// The metric whose mean is judged.
@@ -62,14 +61,13 @@ pub(super) struct WrittenThreshold {
     max: Option<f64>,
 }
 
-/// The thresholds that `written` describes, for an experiment with these arms.
-pub(super) fn thresholds(written: Vec<WrittenThreshold>, arms: &[Arm]) -> Result<Vec<Threshold>, Problem> {
+pub(super) fn thresholds(written: &[WrittenThreshold], arms: &[Arm]) -> Result<Vec<Threshold>, Problem> {
     let threshold = |(index, written)| threshold(written, arms, KeyPath::to("thresholds").member(index));
-    written.into_iter().enumerate().map(threshold).collect()
+    written.iter().enumerate().map(threshold).collect()
 }
 
-fn threshold(written: WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<Threshold, Problem> {
-    let WrittenThreshold { metric, arm, min, max } = written;
+fn threshold(written: &WrittenThreshold, arms: &[Arm], path: KeyPath) -> Result<Threshold, Problem> {
+    let WrittenThreshold { metric, arm, min, max } = written.clone();
     arm.iter().try_for_each(|name| check_name(arms, name, path.key("arm")))?;
     for (key, bound) in [("min", min), ("max", max)] {
         if let Some(bound) = bound.filter(|bound| !bound.is_finite()) {

@@ -12,16 +12,14 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::open::open;
+use super::files::open;
 use super::problem::choice;
 use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource};
 
-/// An arrival process as the experiment file writes it.
 pub(super) type WrittenArrivals = ArrivalSpec<TraceFile>;
 
-/// A trace as the experiment file names it.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TraceFile {
@@ -38,7 +36,6 @@ const BUFFER: usize = 1 << 16;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const LINE_MAX: usize = 1 << 16;
 
-/// Reads and checks the trace at `path`.
 pub(super) fn read(path: &Path) -> Result<TraceSource, String> {
     let (mut rows, version) = rows(path)?;
     let mut connections = 0;
@@ -133,10 +130,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The rows of a trace, one after the other.
 struct Rows<R> {
     reader: csv::Reader<Lines<R>>,
-    /// What errors call it.
     name: String,
     record: StringRecord,
     /// Which of its columns is each of [`COLUMNS`].
@@ -146,7 +141,6 @@ struct Rows<R> {
 }
 
 impl<R: BufRead> Rows<R> {
-    /// Reads the names of the columns.
     fn new(reader: R, name: String) -> Result<Self, String> {
         let lines = Lines { reader, line: Vec::new(), taken: 0, number: 0, asked: 0, fingerprint: 0 };
         let mut rows = Self {
@@ -165,7 +159,6 @@ impl<R: BufRead> Rows<R> {
         Ok(rows)
     }
 
-    /// The next connection.
     fn next_row(&mut self) -> Result<Option<(SimTime, TraceRow)>, String> {
         if !self.next_record()? {
             return Ok(None);
@@ -199,7 +192,6 @@ impl<R: BufRead> Rows<R> {
         })
     }
 
-    /// The connection on the line.
     fn row(&self) -> Result<(SimTime, TraceRow), String> {
         let field = |column: usize| self.columns[column].map_or("", |position| &self.record[position]);
         let filled = |column: usize| Some(field(column)).filter(|text| !text.is_empty());

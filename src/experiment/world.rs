@@ -9,7 +9,6 @@ mod clients;
 mod faults;
 mod groups;
 mod health_check;
-mod network;
 mod operations;
 mod operator;
 mod semantics;
@@ -24,8 +23,7 @@ use serde::de::IgnoredAny;
 use toml_edit::Table;
 
 use super::bounded::{Name, Span};
-use super::empirical::inline_files;
-use super::files::DataFiles;
+use super::files::{DataFiles, inline_files};
 use super::keys::KeyTable;
 use super::node::Node;
 use super::path::KeyPath;
@@ -34,7 +32,7 @@ use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
 use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
 use crate::ids::{GroupId, IdVec, ZoneId};
-use crate::sim::builder::{RoundTrips, ScenarioBuilder};
+use crate::sim::builder::{RoundTrips, ScenarioBuilder, ZoneLink};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use backend_service::ServiceTable;
@@ -48,7 +46,6 @@ use semantics::Semantics;
 use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{SimulationTable, Warmup};
 
-/// The keys of cells.
 pub(super) static KEYS: LazyLock<KeyTable> = LazyLock::new(KeyTable::of::<WorldTables>);
 
 /// The tables of the file that a cell depends on. Its plan holds the others.
@@ -98,11 +95,10 @@ pub(super) struct WorldTables {
     semantics: Semantics,
 }
 
-/// The world that the experiment `root` describes, with the data in `files`.
 pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Problem> {
     check_balancer(root)?;
     let mut root = root.clone();
-    inline_files(&mut root, files)?;
+    inline_files(&mut root, &KeyPath::default(), files)?;
     let root = Node::Table(&root);
     let world: WorldTables = read(root, &KeyPath::default()).map_err(Problem::with_reason)?;
     let operations = operations::operations(root)?;
@@ -113,7 +109,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     builder.health_check = world.health_check.checking()?;
     let (front, operator) = world.load_balancer(&mut builder, &operations)?;
     clients::clients(&world.clients, region, front, files, &mut builder)?;
-    builder.round_trips = network::round_trips(world.network, builder.zones())?;
+    builder.round_trips = round_trips(world.network, builder.zones())?;
     let history = History::of(&operations, operator, &builder)?;
     let faults = faults::faults(&world.faults, &history)?;
     (builder.operations, builder.faults) = (history.operations, faults);
@@ -237,7 +233,6 @@ struct Region {
 }
 
 impl Region {
-    /// The names of the zones.
     fn zones(&self) -> Result<Vec<&str>, Problem> {
         let path = KeyPath::to("region").key("zones");
         let names: Vec<&str> = self.zones.iter().map(Name::as_str).collect();
@@ -256,21 +251,18 @@ impl Region {
 /// What results write where a zone can stand.
 const RESERVED: [&str; 5] = ["all", "vpn", "interconnect", "internet", "private_service_connect"];
 
-/// The zone called `name`, as `path` says.
 fn zone_id(zones: &IdVec<ZoneId, String>, name: &str, path: &KeyPath) -> Result<ZoneId, Problem> {
     let found = zones.pairs().find(|(_, zone)| *zone == name).map(|(id, _)| id);
     let known = || zones.iter().map(String::as_str);
     found.ok_or_else(|| Problem::unknown_name(path.clone(), name, "zones of the region", known()))
 }
 
-/// The group called `name`, as `path` says.
 fn group_id(builder: &ScenarioBuilder, name: &str, path: KeyPath) -> Result<GroupId, Problem> {
     let found = builder.groups().pairs().find(|(_, group)| group.name == name).map(|(id, _)| id);
     let known = builder.groups().iter().map(|group| group.name.as_str());
     found.ok_or_else(|| Problem::unknown_name(path, name, "groups", known))
 }
 
-/// The two zones called `names`, as `path` says.
 fn zone_pair(
     zones: &IdVec<ZoneId, String>,
     names: &[String; 2],
@@ -278,4 +270,23 @@ fn zone_pair(
 ) -> Result<[ZoneId; 2], Problem> {
     let end = |end: usize| zone_id(zones, &names[end], &path.member(end));
     Ok([end(0)?, end(1)?])
+}
+
+fn round_trips(written: RoundTrips<String>, zones: &IdVec<ZoneId, String>) -> Result<RoundTrips, Problem> {
+    let RoundTrips { same_zone_rtt, cross_zone_rtt, other_region_rtt, hybrid_rtt, internet_rtt, links } =
+        written;
+    let mut found: Vec<ZoneLink> = Vec::new();
+    for (index, ZoneLink { between, rtt }) in links.into_iter().enumerate() {
+        let path = KeyPath::to("network").key("links").member(index).key("between");
+        let [from, to] = zone_pair(zones, &between, &path)?;
+        if from == to {
+            let what = format!("names {:?} twice", between[0]);
+            return refuse(path, what, "name two zones; within a zone same_zone_rtt holds");
+        }
+        if found.iter().any(|earlier| earlier.joins(from, to)) {
+            return refuse(path, "names a pair that an earlier link names", "keep one of the two");
+        }
+        found.push(ZoneLink { between: [from, to], rtt });
+    }
+    Ok(RoundTrips { same_zone_rtt, cross_zone_rtt, other_region_rtt, hybrid_rtt, internet_rtt, links: found })
 }

@@ -42,73 +42,68 @@ pub struct FaultWords {
     pub target: String,
 }
 
-/// The worlds of all cells, part by part.
+/// The worlds of all cells, in parts of which an axis changes one.
 #[derive(Debug, Default)]
 pub(super) struct Worlds {
-    timing: PerCell<Timing>,
-    zones: PerCell<IdVec<ZoneId, String>>,
-    places: PerCell<IdVec<PlaceId, Place>>,
-    round_trips: PerCell<IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>>,
-    prices: PerCell<Prices>,
+    numbers: PerCell<(Timing, Prices, HealthChecking)>,
+    network: PerCell<(IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips)>,
     balancer: PerCell<Settings>,
-    health_check: PerCell<HealthChecking>,
     groups: PerCell<IdVec<GroupId, Group>>,
     backends: PerCell<IdVec<BackendId, BackendSpec>>,
     /// The client groups, each of which may depend on an axis of its own.
     clients: PerCell<ClientGroup>,
     /// Their positions there.
     clients_of: PerCell<IdVec<ClientId, u32>>,
-    faults: PerCell<Vec<Fault>>,
-    operations: PerCell<Vec<Operation>>,
+    events: PerCell<(Vec<Fault>, Vec<Operation>)>,
     words: PerCell<WorldWords>,
 }
+
+type RoundTrips = IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>;
 
 impl Worlds {
     /// Adds the world of cell number `cell`, which comes next.
     pub(super) fn put(&mut self, cell: usize, (scenario, words): CellWorld) {
-        self.timing.put(cell, scenario.timing);
-        self.zones.put(cell, scenario.zones);
-        self.places.put(cell, scenario.places);
-        self.round_trips.put(cell, scenario.round_trips);
-        self.prices.put(cell, scenario.prices);
+        self.numbers.put(cell, (scenario.timing, scenario.prices, scenario.health_check));
+        self.network.put(cell, (scenario.zones, scenario.places, scenario.round_trips));
         self.balancer.put(cell, scenario.balancer);
-        self.health_check.put(cell, scenario.health_check);
         self.groups.put(cell, scenario.groups);
         self.backends.put(cell, scenario.backends);
         let clients = scenario.clients.into_iter().map(|client| self.clients.keep(client)).collect();
         self.clients_of.put(cell, clients);
-        self.faults.put(cell, scenario.faults);
-        self.operations.put(cell, scenario.operations);
+        self.events.put(cell, (scenario.faults, scenario.operations));
         self.words.put(cell, words);
     }
 
     pub(super) fn scenario(&self, cell: usize) -> Scenario {
+        let (timing, prices, health_check) = *of(&self.numbers, cell);
+        let (zones, places, round_trips) = of(&self.network, cell).clone();
+        let (faults, operations) = of(&self.events, cell).clone();
         let clients = of(&self.clients_of, cell).iter();
+        let clients = clients.map(|position| self.clients.values()[*position as usize].clone()).collect();
         Scenario {
-            timing: *of(&self.timing, cell),
-            zones: of(&self.zones, cell).clone(),
-            places: of(&self.places, cell).clone(),
-            round_trips: of(&self.round_trips, cell).clone(),
-            prices: *of(&self.prices, cell),
+            timing,
+            zones,
+            places,
+            round_trips,
+            prices,
             balancer: of(&self.balancer, cell).clone(),
-            health_check: *of(&self.health_check, cell),
+            health_check,
             groups: of(&self.groups, cell).clone(),
             backends: of(&self.backends, cell).clone(),
-            clients: clients.map(|position| self.clients.values()[*position as usize].clone()).collect(),
-            faults: of(&self.faults, cell).clone(),
-            operations: of(&self.operations, cell).clone(),
+            clients,
+            faults,
+            operations,
         }
     }
 
     /// How many different zones, backends, balancers, client groups and faults there are.
     #[cfg(test)]
     pub(super) fn distinct(&self) -> [usize; 5] {
-        let (zones, backends) = (self.zones.values().len(), self.backends.values().len());
+        let (zones, backends) = (self.network.values().len(), self.backends.values().len());
         let (balancers, clients) = (self.balancer.values().len(), self.clients.values().len());
-        [zones, backends, balancers, clients, self.faults.values().len()]
+        [zones, backends, balancers, clients, self.events.values().len()]
     }
 
-    /// What the file calls things of cell number `cell`.
     pub(super) fn words(&self, cell: usize) -> &WorldWords {
         of(&self.words, cell)
     }

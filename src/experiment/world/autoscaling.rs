@@ -13,7 +13,6 @@ use crate::experiment::problem::{Problem, refuse};
 use crate::sim::scenario::{AutoscalingPolicy, CpuUtilization, Workers};
 use crate::time::SimDuration;
 
-/// `autoscaling_policy`
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AutoscalingKeys {
@@ -44,7 +43,6 @@ fn secs<const SECS: u64>() -> SimDuration {
 }
 
 impl AutoscalingKeys {
-    /// The policy of a group of `size` members at first with `workers` each, which stands at `group`.
     pub(super) fn policy(
         &self,
         size: u32,

@@ -25,7 +25,6 @@ use crate::lb::tracking::{Persistence, TrackingMode};
 use crate::sim::scenario::Server;
 use crate::time::SimDuration;
 
-/// `[backend_service]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServiceTable {
@@ -117,11 +116,10 @@ pub(super) struct FailoverKeys {
 
 impl FailoverKeys {
     pub(super) fn fields(self) -> FailoverPolicyFields {
-        let Self { failover_ratio, drop_traffic_if_unhealthy, disable_connection_drain_on_failover } = self;
         FailoverPolicyFields {
-            failover_ratio,
-            drop_traffic_if_unhealthy,
-            disable_connection_drain_on_failover,
+            failover_ratio: self.failover_ratio,
+            drop_traffic_if_unhealthy: self.drop_traffic_if_unhealthy,
+            disable_connection_drain_on_failover: self.disable_connection_drain_on_failover,
             ..Default::default()
         }
     }
@@ -222,7 +220,6 @@ impl BackendGroup {
     }
 }
 
-/// Where its groups stand.
 pub(super) fn list() -> KeyPath {
     KeyPath::to("backend_service").key("backends")
 }
@@ -230,7 +227,6 @@ pub(super) fn list() -> KeyPath {
 const NAME: &str = "backend-service";
 
 impl ServiceTable {
-    /// The resources that are created, the forwarding rule called `rule` among them.
     pub(super) fn resources(&self, region: &str, rule: &str, check: &HealthCheckTable) -> Resources {
         let rule = ForwardingRule {
             name: rule.to_owned(),
@@ -278,7 +274,6 @@ impl ServiceTable {
         }
     }
 
-    /// What no resource says.
     pub(super) fn assumptions(&self, semantics: &Semantics) -> Assumptions {
         Assumptions {
             table_size: self.maglev_table_size,

@@ -32,7 +32,6 @@ const CLIENTS_MAX: u32 = 4096;
 const REQUESTS_MAX: f64 = 1e6;
 const THINK_TIME_MAX: SimDuration = SimDuration::from_secs(30 * 86_400);
 
-/// `[[clients]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Client {
@@ -90,7 +89,6 @@ impl Client {
     }
 }
 
-/// What a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ClientKind {
@@ -108,14 +106,10 @@ enum ClientKind {
     Backend,
 }
 
-/// What clients send to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BalancerKind {
-    /// An internal load balancer that takes this protocol.
     Internal(ServiceProtocol),
-    /// An external one by backend service.
     External(ServiceProtocol),
-    /// An external one by target pool.
     TargetPool,
 }
 
@@ -133,7 +127,6 @@ impl BalancerKind {
     }
 }
 
-/// Adds the clients that `written` describes to `builder`, whose region is called `region`.
 pub(super) fn clients(
     written: &[Client],
     region: &str,

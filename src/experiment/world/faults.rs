@@ -24,7 +24,6 @@ use crate::time::{SimDuration, SimTime};
 /// How often a fault may strike in a run: far more than anybody could look at.
 const MOST_STRIKES: u64 = 100_000;
 
-/// `[[faults]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenFault {
@@ -61,7 +60,6 @@ pub(super) struct WrittenFault {
     random: Option<Random>,
 }
 
-/// What a fault does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -86,7 +84,6 @@ enum Kind {
     RollingRestart,
 }
 
-/// `flapping`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Flapping {
@@ -130,7 +127,6 @@ struct FaultTarget {
     fraction: Option<Ratio>,
 }
 
-/// The faults that `written` describes, of backends with this `history`.
 pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<Vec<Fault>, Problem> {
     let faults = written.iter().enumerate().map(|(index, fault)| {
         let path = KeyPath::to("faults").member(index);
@@ -147,7 +143,6 @@ impl WrittenFault {
         FaultWords { kind: word(&self.kind), target: self.target.words() }
     }
 
-    /// Checks that no key is there that means nothing to its kind.
     fn has_its_keys(&self, path: &KeyPath) -> Result<(), Problem> {
         let owned = [
             ("factor", self.factor.is_some(), Kind::Slow),
@@ -257,7 +252,6 @@ impl WrittenFault {
     }
 }
 
-/// Checks that what comes round every `cycle` does not come too often.
 fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -> Result<(), Problem> {
     let run = timing.window_end() - SimTime::ZERO;
     if cycle.as_nanos() >= run.as_nanos() / MOST_STRIKES {
@@ -267,7 +261,6 @@ fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -
     refuse(path(), what, "write longer times, or a shorter run")
 }
 
-/// The backends running at time `at` that are such as `is_wanted` says.
 fn such(history: &History<'_>, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {
     let running = history.running(at);
     // An autoscaled group has members that come and go by themselves.

@@ -33,7 +33,6 @@ pub(super) struct ServerKeys {
 }
 
 impl ServerKeys {
-    /// The server that is like `base` but for the keys that are written here.
     pub(super) fn over(self, base: Server) -> Server {
         Server {
             workers: self.workers.unwrap_or(base.workers),
@@ -81,7 +80,6 @@ impl Weight {
     /// What a backend reports that says nothing special.
     pub(super) const ONE: Self = Self(WeightState::Valid(1.0));
 
-    /// What the load balancer makes of it.
     pub(super) fn get(self) -> WeightState {
         self.0
     }
@@ -104,10 +102,8 @@ impl<'de> Deserialize<'de> for Weight {
     }
 }
 
-/// A number of instances.
 pub(super) type MemberCount<const DEFAULT: u32 = 1> = Whole<1, { MAX_BACKENDS as u32 }, DEFAULT>;
 
-/// The names of the first `size` members of the group `name`.
 pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> {
     (1..=size).map(move |number| Reference::new(format!("{name}-{number}")))
 }
@@ -116,11 +112,9 @@ pub(super) fn members(name: &str, size: u32) -> impl Iterator<Item = Reference> 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NumberedGroup {
     pub(super) name: String,
-    /// Where its members are found.
     pub(super) home: Home,
     /// The zones that members are dealt out to in turn.
     pub(super) zones: Vec<ZoneId>,
-    /// The highest number so far.
     pub(super) highest: u32,
 }
 
@@ -145,14 +139,11 @@ impl NumberedGroup {
 pub(super) struct GroupPlan {
     /// With the members that it has at first.
     pub(super) group: NumberedGroup,
-    /// Where its name stands.
     pub(super) place: KeyPath,
-    /// How many members are added later.
     pub(super) added: u32,
     pub(super) server: Server,
     pub(super) weight: Weight,
     pub(super) autoscaling: Option<AutoscalingPolicy>,
-    /// Whether it ever gets traffic.
     pub(super) is_ever_served: bool,
 }
 
@@ -187,7 +178,6 @@ pub(super) fn establish(
 }
 
 impl GroupPlan {
-    /// How many members it may ever have had.
     fn ever(&self) -> u64 {
         let most = self.autoscaling.map_or(self.group.highest, |policy| policy.max_num_replicas.get());
         u64::from(most) + u64::from(self.added)

@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::health::{HealthChecking, Phase, ProberCount, ProberVerdict, Probers};
+use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
-/// `[health_check]`
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HealthCheckTable {
@@ -28,32 +27,13 @@ pub(super) struct HealthCheckTable {
     #[schemars(range(min = 1, max = 10))]
     unhealthy_threshold: i64,
     /// The probers of each backend (HCK-6).
-    probers: ProberKeys,
+    probers: Probers,
     /// What backends are until probes have found out.
     initial_state: InitialState,
     /// From a change of health to its effect.
     propagation_delay: SimDuration,
     /// Whether probes wait for a worker like requests, and take it as long.
     through_queue: bool,
-}
-
-/// `probers`
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct ProberKeys {
-    /// How many there are.
-    count: ProberCount,
-    /// How their views make one.
-    verdict: ProberVerdict,
-    /// When their first probes start.
-    phase: Phase,
-}
-
-impl Default for ProberKeys {
-    fn default() -> Self {
-        let Probers { count, verdict, phase } = Probers::default();
-        Self { count, verdict, phase }
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,7 +52,7 @@ impl Default for HealthCheckTable {
             timeout: SimDuration::from_secs(5),
             healthy_threshold: 2,
             unhealthy_threshold: 2,
-            probers: ProberKeys::default(),
+            probers: Probers::default(),
             initial_state: InitialState::default(),
             propagation_delay: SimDuration::ZERO,
             through_queue: false,
@@ -86,7 +66,7 @@ impl HealthCheckTable {
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
-        let ProberKeys { count, verdict, phase } = self.probers;
+        let Probers { count, verdict, .. } = self.probers;
         if verdict == ProberVerdict::Single && count.get() != 1 {
             let what = format!("{} probers can't give a single verdict", count.get());
             let help = "write count = 1, or verdict = \"majority\" or \"any\"".to_owned();
@@ -96,12 +76,11 @@ impl HealthCheckTable {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
             through_queue: self.through_queue,
-            probers: Probers { count, verdict, phase },
+            probers: self.probers,
             ..checking
         })
     }
 
-    /// The resource that a backend service uses.
     pub(super) fn modern(&self, r#type: ProbeType) -> HealthCheck {
         let name = Self::NAME.to_owned();
         HealthCheck { name, r#type: Some(r#type), timing: self.timing(), ..HealthCheck::default() }

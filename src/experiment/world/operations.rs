@@ -22,16 +22,13 @@ use crate::time::{SimDuration, SimTime};
 pub(super) struct WrittenOperation<'a> {
     /// When it takes effect, on the clock that starts with the warm-up.
     at: SimDuration,
-    /// What it does.
     pub(super) verb: Verb,
     node: Node<'a>,
     path: KeyPath,
 }
 
-/// Keys that every operation has.
 const COMMON: &[&str] = &["at", "do"];
 
-/// A member of `[[operations]]` as a whole.
 #[derive(JsonSchema)]
 pub(super) struct OperationKeys {
     #[schemars(flatten)]
@@ -47,7 +44,6 @@ struct Head {
     at: SimDuration,
 }
 
-/// The operations of the experiment `root`, in the order of the file.
 pub(super) fn operations(root: Node<'_>) -> Result<Vec<WrittenOperation<'_>>, Problem> {
     let list = KeyPath::to("operations");
     let Some(written) = root.get("operations") else {
@@ -85,7 +81,6 @@ impl WrittenOperation<'_> {
     }
 }
 
-/// Counts the instances that operations add to the groups of `plans`.
 pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan]) {
     for operation in operations {
         if let Verb::AddInstances { group, count } = &operation.verb {
@@ -97,7 +92,6 @@ pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [Grou
 
 /// What operations do.
 pub(super) struct History<'a> {
-    /// To which world.
     pub(super) world: &'a ScenarioBuilder,
     /// To the load balancer, in the order of time; at equal times in the order of the file.
     pub(super) operations: Vec<Operation>,

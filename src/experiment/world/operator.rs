@@ -110,7 +110,6 @@ pub(super) struct Operator {
     pub(super) plane: ControlPlane,
 }
 
-/// Why a call came to nothing, or what it changes.
 type Answer = Result<Vec<Change>, ApiError>;
 /// An instance: the position of its group, and its number.
 type Member = (usize, u32);
@@ -245,7 +244,6 @@ impl Operator {
         names.iter().map(find).collect()
     }
 
-    /// The members of a group with the highest numbers, all of them without a count.
     fn newest(&self, group: &str, count: Option<u32>) -> Result<Vec<Member>, ApiError> {
         let index = self.find_group(group)?;
         let present: BTreeSet<u32> = self.present(&self.groups[index]).into_iter().flatten().collect();
@@ -298,7 +296,6 @@ impl Operator {
         found.ok_or_else(|| ApiError::not_found(GROUP, name, "groups", known()))
     }
 
-    /// The name of the backend service that the forwarding rule points to.
     fn service(&self) -> Result<String, ApiError> {
         let rules = &self.plane.resources.forwarding_rules;
         let service = rules.iter().find_map(|rule| rule.backend_service.as_ref());
@@ -310,7 +307,6 @@ impl Operator {
         })
     }
 
-    /// The name of the target pool that the forwarding rule points to.
     fn target_pool(&self) -> Result<String, ApiError> {
         let rules = &self.plane.resources.forwarding_rules;
         let target = rules.iter().find_map(|rule| rule.target.as_ref());
@@ -322,7 +318,6 @@ impl Operator {
     }
 }
 
-/// Refuses an operation that sets nothing.
 fn something<T: Default + PartialEq>(keys: &T, example: &str) -> Result<(), ApiError> {
     if *keys == T::default() {
         return Err(ApiError::own(&[], "nothing is set", format!("add {example}")));

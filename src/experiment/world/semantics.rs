@@ -8,7 +8,6 @@ use crate::experiment::bounded::Span;
 use crate::lb::zonal_affinity::SpecVersion;
 use crate::time::SimDuration;
 
-/// `[semantics]`
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Semantics {
@@ -21,7 +20,6 @@ pub(super) struct Semantics {
 }
 
 impl Semantics {
-    /// What they are to the resources.
     pub(super) fn assumptions(&self) -> Assumptions {
         Assumptions {
             spec_version: self.zonal_affinity_text,
@@ -32,7 +30,6 @@ impl Semantics {
     }
 }
 
-/// A time to drain.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SimDuration")]
 #[schemars(extend("x-most" = Span::LONGEST))]
@@ -53,7 +50,6 @@ impl TryFrom<SimDuration> for FailoverDrain {
     }
 }
 
-/// What becomes of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PortlessFragments {

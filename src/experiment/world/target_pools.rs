@@ -35,7 +35,6 @@ pub(super) struct RuleTable {
     pub(super) maglev_table_size: TableSize,
 }
 
-/// `[[target_pools]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PoolTable {
@@ -60,7 +59,6 @@ pub(super) struct PoolTable {
     instances: Vec<PoolInstances>,
 }
 
-/// `[[target_pools.instances]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PoolInstances {
@@ -84,12 +82,10 @@ struct PoolInstances {
     autoscaling_policy: Option<AutoscalingKeys>,
 }
 
-/// Where the pools stand.
 pub(super) fn list() -> KeyPath {
     KeyPath::to("target_pools")
 }
 
-/// The resources that `rule` and the pools describe.
 pub(super) fn resources(
     rule: &RuleTable,
     written: &[PoolTable],
@@ -141,10 +137,8 @@ impl RuleTable {
         self.name.as_ref().map_or(Self::NAME, ResourceName::as_str)
     }
 
-    /// What it is called, if the file does not say it.
     pub(super) const NAME: &str = "forwarding-rule";
 
-    /// The resource, which may point to one of the pools called `pools`.
     fn resource(&self, pools: &[&str]) -> Result<ForwardingRule, Problem> {
         let Some(target) = &self.target else {
             let example = pools.first().copied().unwrap_or("www");

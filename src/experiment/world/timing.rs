@@ -14,8 +14,7 @@ use crate::time::SimDuration;
 
 const SAMPLES_MAX: u64 = 100_000;
 
-/// `[simulation]`
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(in super::super) struct SimulationTable {
     /// The root of all randomness.
@@ -35,28 +34,19 @@ pub(in super::super) struct SimulationTable {
     sample_interval: Span,
 }
 
-/// `warmup`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 #[schemars(with = "SimDuration", extend("x-or" = Self::AUTO, "x-most" = Span::LONGEST))]
 pub(in super::super) enum Warmup {
-    /// So long.
-    Fixed(SimDuration),
     /// As long as pilot runs find it must be.
     Auto,
+    /// So long.
+    #[serde(untagged)]
+    Fixed(SimDuration),
 }
 
 impl Warmup {
-    /// What a file writes for [`Warmup::Auto`].
     pub(in super::super) const AUTO: &str = "auto";
-}
-
-impl Serialize for Warmup {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Fixed(length) => length.serialize(serializer),
-            Self::Auto => serializer.serialize_str(Self::AUTO),
-        }
-    }
 }
 
 impl<'de> Deserialize<'de> for Warmup {
