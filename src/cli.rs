@@ -143,7 +143,6 @@ enum ChartFormat {
 }
 
 impl ChartFormat {
-    /// The files of a chart.
     fn files(self) -> &'static [Format] {
         match self {
             Self::Png => &[Format::Png],
@@ -233,7 +232,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether what was asked for is wrong, and not what became of it.
+/// Whether `error` lies in what was asked for, and not in what became of it.
 fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<ExperimentError>())
         || error.is::<UsageError>()

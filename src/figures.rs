@@ -138,8 +138,7 @@ impl Figure {
         }
     }
 
-    /// What the figure shows, for those who can't see it: title, subtitle, what each panel has along its axes, and whose
-    /// marks they are.
+    /// The figure for those who can't see it: title, subtitle, what is along each panel's axes, and whose marks they are.
     pub fn in_words(&self) -> String {
         let shows = self.panels.iter().map(|panel| match (panel.y.label.as_str(), panel.x.label.as_str()) {
             ("", label) | (label, "") => label.to_owned(),

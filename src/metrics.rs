@@ -133,8 +133,7 @@ impl Metric {
         &METRICS[index]
     }
 
-    /// The metrics that a comparison shows if nobody names others: what users lose, what it costs, how long they wait, and
-    /// how hot the hottest zone gets.
+    /// The metrics that a comparison shows by default: what users lose, the cost, how long they wait, the hottest zone.
     pub fn headlines() -> impl Iterator<Item = &'static Self> {
         METRICS.iter().filter(|metric| metric.is_headline())
     }

@@ -42,8 +42,7 @@ pub fn is_unfinished(dir: &Path) -> bool {
     dir.join(JOURNAL).exists()
 }
 
-/// The files that were left out of the folder `dir`, and what they show with them: it can do without those of runs and
-/// the timeline.
+/// The files of runs and of the timeline that were left out of the folder `dir`, which can do without them.
 pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
     let details = RUN_FILES.into_iter().map(|(file, _)| file.name).chain([TimelineRow::FILE.name]);
     details.filter(move |name| !dir.join(name).exists())
@@ -191,12 +190,10 @@ fn metrics(runs: &CsvTable) -> Result<Vec<String>, Unfit> {
 struct Groups {
     arms: Vec<String>,
     cells: Vec<ResultCell>,
-    /// The position of each cell by its number.
     positions: BTreeMap<usize, usize>,
 }
 
 impl Groups {
-    /// Counts a run.
     fn add(&mut self, row: &CsvRow<'_>, axes: &[String]) -> Result<(), Unfit> {
         let number = row.index("cell")?;
         let next = self.cells.len();

@@ -1,5 +1,4 @@
-//! What the rules alone say of a scenario, without simulating it: shares of connections in every state of health, and their
-//! long-run mean.
+//! What the rules alone say of a scenario, without simulating: shares of connections by state of health, and their mean.
 //!
 //! A state is the number of healthy backends of each zone and role: which of them are healthy does not matter to shares.
 //! In each state the policy, which the engine asks too, gives every client group its backends, among which hashing spreads
@@ -91,8 +90,7 @@ fn pools(scenario: &Scenario) -> Vec<ZonePool> {
     places.filter_map(pool).collect()
 }
 
-/// The long-run share of time in which a backend is healthy; one that nobody checks, or whose failures no check sees,
-/// always is.
+/// The long-run share of time in which a backend is healthy: always if it is not checked, or no check sees its failures.
 fn availability(scenario: &Scenario, spec: &BackendSpec) -> f64 {
     let seen = |failures: &&Failures| spec.checked && failures.mode != FailureMode::ServingOnly;
     let failures = scenario.groups[spec.group].server.failures.as_ref().filter(seen);

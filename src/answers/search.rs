@@ -65,8 +65,7 @@ pub struct LineAnswer {
     pub outcome: LineOutcome,
     /// How many values were tried.
     pub tried: usize,
-    /// Where a metric of the question rises or falls, shown with confidence, if together they say that there may be another
-    /// answer. Each with the position of its metric.
+    /// Where metrics, by position, turn with confidence, if together they say that there may be another answer.
     pub turns: Vec<(usize, Turn)>,
     /// Positions on the wrong side of the boundary: they keep to the constraints beyond it, or break one inside.
     pub strays: Vec<usize>,
@@ -76,8 +75,7 @@ pub struct LineAnswer {
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "most names say it")]
 pub enum LineOutcome {
-    /// The boundary lies between two neighbours: the last that keeps to all constraints with confidence, and the first that
-    /// does not.
+    /// Two neighbours: the last that keeps to all constraints with confidence, and the first that does not.
     Between { inside: JudgedValue, beyond: JudgedValue },
     /// Both ends of the range keep to all constraints with confidence.
     Everywhere([JudgedValue; 2]),
@@ -199,7 +197,7 @@ impl Question {
     fn best(&self, line: &SearchedLine, maximize: bool) -> Sought<LineAnswer> {
         let sign = if maximize { -1.0 } else { 1.0 };
         let estimate = |at: usize| line.points.get(&at).map(|point| point.sample(0).estimate());
-        // What has no value is worse than all that has.
+        // A position without a value is worse than all others.
         let cost = |at: usize| {
             estimate(at).map(|found| found.map_or(f64::INFINITY, |estimate| sign * estimate.value))
         };

@@ -74,8 +74,7 @@ fn cell_text<'a, V: std::fmt::Display>(arm: &str, values: impl IntoIterator<Item
     values.into_iter().fold(arm.to_owned(), |text, (axis, value)| format!("{text}, {axis} = {value}"))
 }
 
-/// The rows that a table shows: every miss, then as many passes as come to `most` of these. Beside them the number of
-/// passes that are left out.
+/// The rows of a table: every miss, then passes up to `most` rows in all; and how many passes are left out.
 pub fn shown(judged: &[JudgedThreshold], most: usize) -> (Vec<&JudgedThreshold>, usize) {
     let (passed, missed): (Vec<&JudgedThreshold>, Vec<&JudgedThreshold>) =
         judged.iter().partition(|row| row.is_held());
@@ -95,8 +94,7 @@ impl JudgedThreshold {
         self.limits.hold(self.mean)
     }
 
-    /// The verdict in words: “barely” where the interval lies on both sides of a limit, so that other replications might be
-    /// judged otherwise.
+    /// The verdict in words: “barely” where the interval crosses a limit, so that other replications might change it.
     pub fn verdict(&self) -> &'static str {
         let across = |limit: f64| self.ends.is_some_and(|(low, high)| low < limit && limit < high);
         match (self.is_held(), self.limits.min.is_some_and(across) || self.limits.max.is_some_and(across)) {

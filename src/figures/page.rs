@@ -25,7 +25,6 @@ struct Subject {
     results: Results,
     /// Nothing where no two cells or no two replications can be compared; then why.
     comparison: Result<Comparison, String>,
-    /// The text of `experiment.toml`.
     experiment: Option<String>,
     /// What keeps the page from being whole.
     gaps: Vec<String>,
@@ -170,7 +169,6 @@ impl Subject {
     }
 }
 
-/// How many replications cells have.
 fn replications(results: &Results) -> String {
     let counts = results.cells.iter().map(|cell| cell.replications);
     match (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0)) {

@@ -1,7 +1,6 @@
 //! What a series looks like: colour, marker and line style, each of which tells it apart alone.
 //!
-//! Colours are those of Okabe and Ito, "Color Universal Design" (2008), which colour-blind readers can tell
-//! apart too.
+//! Colours are those of Okabe and Ito, "Color Universal Design" (2008), which the colour-blind can tell apart too.
 
 /// A colour: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

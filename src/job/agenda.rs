@@ -66,8 +66,7 @@ impl Agenda {
             None => runs,
         };
         let Some(precision) = experiment.precision() else { return Self::of(own(all_runs(experiment))) };
-        // A cell that is run for a precision stays whole: how many runs it has is known to who has all of them. Shards get
-        // cells by their cost as far as one run of each tells.
+        // For a precision shards get whole cells, since all runs of a cell decide what follows; one run each is their cost.
         let firsts = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
         let mut agenda = Self { precision: Some(*precision), ..Self::of(Vec::new()) };
         for RunId { cell, .. } in own(firsts.collect()) {
@@ -128,8 +127,7 @@ impl Agenda {
         }
     }
 
-    /// Takes the runs that are finished already, where `outcome` gives what they found. Runs that need not be looked at are
-    /// not asked for.
+    /// Takes the runs that are finished already. `outcome` gives what they found, and is asked only where that matters.
     ///
     /// # Errors
     /// The first error of `outcome`.
@@ -158,7 +156,6 @@ impl Agenda {
         self.sequences.iter().map(of)
     }
 
-    /// Plans `more` replications of `cell`; gives them.
     fn plan(&mut self, cell: usize, more: u32) -> Vec<RunId> {
         let sequence = self.sequences.get_mut(&cell).expect("the cell is run for a precision");
         let planned = sequence.planned..sequence.planned + more;

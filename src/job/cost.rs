@@ -6,15 +6,13 @@ use super::runner::RunId;
 use crate::experiment::Experiment;
 use crate::sim::scenario::Scenario;
 
-/// How many connections a run of `scenario` opens on average, retries aside; absent if that depends on the answers that
-/// its clients get.
+/// How many connections a run of `scenario` opens on average, retries aside; absent if that depends on answers.
 pub fn expected_connections(scenario: &Scenario) -> Option<f64> {
     let end = scenario.timing.window_end();
     scenario.clients.iter().map(|client| client.arrivals.expected_before(end)).sum()
 }
 
-/// The cost of a run of each cell: connections, or simulated seconds for all if a cell's connections are unknown. Never
-/// zero.
+/// The cost of a run of each cell, never zero: connections, or simulated seconds for all if those of any are unknown.
 pub fn costs(experiment: &Experiment) -> Vec<u64> {
     let scenarios = || experiment.cells().iter().map(|cell| experiment.scenario(cell));
     let connections: Option<Vec<f64>> = scenarios().map(|scenario| expected_connections(&scenario)).collect();

@@ -49,7 +49,7 @@ impl Folder {
         watcher: &mut dyn Watcher,
     ) -> Result<Journal, JobError> {
         let unfinished = is_unfinished(&self.path);
-        // A shard may be started again before it had begun, and nobody watches.
+        // A cluster may restart a shard that had not begun: then it begins, although it was to resume.
         if self.resume && (self.shard.is_none() || unfinished) {
             return Journal::resume(&self.path, experiment, part);
         }

@@ -53,8 +53,7 @@ struct Opened {
     journal: Journal,
 }
 
-/// Opens the shards in `folders`, in order of their numbers: those of one experiment, seed, version and division; each of
-/// them once, and none is missing.
+/// Opens the shards in `folders`, in order of number: all those of one experiment, seed, version and division, each once.
 fn open(folders: &[PathBuf]) -> Result<Vec<Opened>, JobError> {
     let mut problems = Vec::new();
     let mut parts: Vec<Opened> = Vec::new();
@@ -75,7 +74,7 @@ fn open(folders: &[PathBuf]) -> Result<Vec<Opened>, JobError> {
     if let Some((first, others)) = parts.split_first() {
         problems.extend(foreign(first));
         problems.extend(others.iter().filter_map(|other| differs(first, other)));
-        // What is missing can be told of shards that belong together.
+        // Which are missing can be told only of shards that belong together.
         if problems.is_empty() {
             parts.sort_by_key(|part| part.shard);
             problems.extend(gaps(&parts));
@@ -84,8 +83,7 @@ fn open(folders: &[PathBuf]) -> Result<Vec<Opened>, JobError> {
     if problems.is_empty() { Ok(parts) } else { Err(JobError::Unfit(problems)) }
 }
 
-/// `experiment`, of which they are, with the warm-up that their pilot runs found, if it asks for that. Shards that found
-/// different ones were not run by the same version.
+/// `experiment` with the warm-up that pilots found, if it asks for one. Of one version, all shards found the same.
 fn settled(parts: &[Opened], experiment: Experiment) -> Result<Experiment, JobError> {
     if !experiment.finds_warmup() {
         return Ok(experiment);

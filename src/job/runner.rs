@@ -96,8 +96,7 @@ pub fn measured<T>(
     ask(&MeasuredRun { scenario, outcome, latency })
 }
 
-/// Simulates one run, whose simulated time stands in `clock` now and then: the share that has passed, in parts of
-/// [`WHOLE`].
+/// Simulates one run; now and then `clock` gets the share of simulated time that has passed, in parts of [`WHOLE`].
 fn watched(experiment: &Experiment, run: RunId, clock: &AtomicU64) -> Result<Outcome, RunError> {
     let scenario = experiment.scenario(&experiment.cells()[run.cell]);
     let end = (scenario.timing.window_end() - SimTime::ZERO).as_secs_f64();

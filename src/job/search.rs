@@ -64,7 +64,6 @@ const PRECISION: &str =
 const WARMUP: &str =
     "a search needs to know the warm-up; use --set simulation.warmup=2m with what a plain run finds";
 
-/// Positions of the grid, by arm.
 type Positions = BTreeMap<String, BTreeSet<usize>>;
 
 impl Search {
@@ -219,7 +218,6 @@ impl Hunt<'_> {
         }
     }
 
-    /// Simulates the runs of `experiment` that are not in the journal.
     fn simulate(&mut self, experiment: &Arc<Experiment>) -> Result<(), JobError> {
         for cell in experiment.cells() {
             let next = self.numbers.len();

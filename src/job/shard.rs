@@ -91,8 +91,7 @@ impl From<Shard> for String {
     }
 }
 
-/// Divides `runs` among `count` shards, each in order: the longest run that is left always goes to the shard that has the
-/// least to do.
+/// Divides `runs` among `count` shards, each in order: the longest run left goes to the shard with the least to do.
 fn share(experiment: &Experiment, runs: Vec<RunId>, count: u32) -> Vec<Vec<RunId>> {
     let costs = costs(experiment);
     let mut shards = vec![Vec::new(); count as usize];

@@ -51,7 +51,7 @@ pub fn pilot_runs(experiment: &Experiment) -> Vec<RunId> {
 pub fn find(experiment: &Experiment, pilots: &BTreeMap<RunId, Batches>) -> Result<FoundWarmup, Unfit> {
     let found = experiment.cells().iter().map(|cell| of_cell(experiment, cell, pilots));
     let found: Vec<FoundWarmup> = found.collect::<Result<_, _>>()?;
-    // The first of equal ones, which the last of the reversed order is.
+    // `max_by_key` gives the last of equal ones: in reverse, that is the first cell.
     let longest = found.into_iter().rev().max_by_key(|found| found.length);
     let longest = longest.expect("an experiment has a cell");
     for cell in experiment.cells() {

@@ -94,7 +94,6 @@ impl<'a> JobProgress<'a> {
         Self { experiment, agenda, under_way: Vec::new(), finished, costs, planned, earlier, done: earlier }
     }
 
-    /// Counts a run that is finished.
     pub(super) fn finish(&mut self, run: RunId) {
         self.done += self.costs[run.cell] as f64;
         self.finished += 1;

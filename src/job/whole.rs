@@ -84,7 +84,7 @@ fn look(experiment: &Experiment, work: &mut Work<'_>) -> Result<Option<FoundWarm
         found.insert(run, Batches::of(&outcome.timeline, usize::MAX));
         Ok(Vec::new())
     })?;
-    // What a job took is what its measured runs took.
+    // The pilots' time is no part of the job's.
     work.wall_time = Duration::ZERO;
     if work.watcher.wants_to_stop() {
         return Ok(None);

@@ -79,7 +79,6 @@ pub(super) struct Work<'w> {
     pub(super) journal: Journal,
     pub(super) watcher: &'w mut dyn Watcher,
     threads: usize,
-    /// How long it has simulated.
     pub(super) wall_time: Duration,
 }
 

@@ -55,9 +55,8 @@ fn traffic_where(run: &MeasuredRun<'_>, keep: fn(Option<ZoneId>, Option<ZoneId>)
     rows.map(|(_, traffic)| traffic).sum()
 }
 
-/// Each backend's requests over the mean of the backends that can serve: those of the role that served most requests. A
-/// backend that was configured for a part of the window counts as that part of a backend, and one that never was has none.
-/// `None` if there were no requests.
+/// Each backend's requests over the mean of those in the role that served most. One that was configured for a part of the
+/// window counts as that part of a backend, and one that never was has no value. `None` without requests.
 pub fn load_multiples(scenario: &Scenario, outcome: &Outcome) -> Option<IdVec<BackendId, Option<f64>>> {
     let (_, mean) = serving(scenario, outcome)?;
     let multiple = |backend: &BackendOutcome| {

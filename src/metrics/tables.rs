@@ -1,5 +1,4 @@
-//! The CSV files of a results folder, each in one table of columns: name, unit, meaning, how it is written, and as what it
-//! is read.
+//! The CSV files of a results folder, each a table of columns: name, unit, meaning, how it is written and read.
 //!
 //! Headers, writing, reading and the names that axes can't have derive from it; to add a column is to add a row. The
 //! columns of `runs.csv` are the metrics.
@@ -208,7 +207,6 @@ pub fn is_column(name: &str) -> bool {
         || Metric::find(name).is_some()
 }
 
-/// Milliseconds.
 fn millis(nanos: Option<u64>) -> Option<f64> {
     nanos.map(|nanos| nanos as f64 / 1e6)
 }

@@ -11,7 +11,6 @@ pub enum Unit {
     Usd,
 }
 
-/// Short forms of powers of ten.
 const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
 /// Below this a number is written as a power of ten.
 const TINY: f64 = 1e-4;

@@ -1,9 +1,8 @@
 //! What a folder's rows are about: `resolved.json`, which the job writes beside them.
 //!
-//! The job knows its experiment with every name resolved and every default filled in, and writes down what readers of the
-//! rows ask for, so that none of them reads `experiment.toml` again. A folder of an older version has no such file, and
-//! that of a folder whose `experiment.toml` has been edited is out of date: then the experiment is read anew, as it is for
-//! a run. That takes its data files; `resolved.json` takes nothing.
+//! The job writes down what readers of the rows ask for, with every name resolved and every default filled in. Where that is
+//! missing (an older version), or out of date (`experiment.toml` was edited), the experiment is read anew, as for a run,
+//! which takes its data files; `resolved.json` takes nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,9 +27,7 @@ use crate::unfit::Unfit;
 
 /// The name of the experiment file in a results folder.
 pub const EXPERIMENT: &str = "experiment.toml";
-/// The name of the description.
 pub(super) const NAME: &str = "resolved.json";
-/// The version of its format.
 const FORMAT: u32 = 1;
 
 /// What was run, as far as its results are read with it.
@@ -250,7 +247,6 @@ impl Description {
         Ok(Self::new(&experiment, &text))
     }
 
-    /// Writes it into `folder`.
     pub(super) fn write(&self, folder: &Path) -> Result<(), WriteError> {
         let text = serde_json::to_string(self).expect("names, numbers and lists are JSON");
         write_file(folder, NAME, &(text + "\n"))
@@ -331,8 +327,7 @@ impl FaultEntry {
         Self { words: words.clone(), at, until, flapping, amount }
     }
 
-    /// From when to when it is on, up to `end`; an end that is missing is that of the run. Nothing if the times are
-    /// random.
+    /// From when to when it is on, up to `end`; a missing end is that of the run. Nothing if the times are random.
     pub fn windows(&self, end: SimDuration) -> Vec<(SimDuration, Option<SimDuration>)> {
         let Some(at) = self.at else { return Vec::new() };
         // A period of nothing can only have been written by hand.

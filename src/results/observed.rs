@@ -141,8 +141,7 @@ impl Observed {
         Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
     }
 
-    /// Whether two cells have the same value of the column `metric` in every replication that both have, missing values
-    /// too.
+    /// Whether two cells have the same value of the column `metric`, or none, in every replication that both have.
     pub fn identical(&self, a: &ResultCell, b: &ResultCell, metric: usize) -> bool {
         let value = |position: usize| self.results.runs[position].values[metric];
         self.replications(a).all(|(replication, run)| {
@@ -176,7 +175,7 @@ impl Observed {
             MetricWhole::ZonalBytes => self.zonal.get(&run)?.1,
             MetricWhole::RoundTrips => self.round_trips.get(&run).copied()?,
         };
-        // No part of nothing is an observation too.
+        // Where the whole is zero, so is the part: an observation too.
         let part = if whole == 0.0 { 0.0 } else { value? * whole };
         Some(Observation::Ratio { part, whole })
     }

@@ -20,7 +20,6 @@ use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
 
-/// The path of the ratio.
 const RATIO: &str = "backend_service.zonal_affinity.spillover_ratio";
 
 /// Cells that differ in nothing but a ratio, and that no state of health tells apart.
@@ -93,8 +92,7 @@ impl Cliffs {
         Some(Self { axis, sizes: of_cells })
     }
 
-    /// Every share k of n at which the policy of cell number `cell` would change if its ratio did. Between two of them, the
-    /// upper one included, all ratios are the same policy.
+    /// The shares k of n at which the policy of cell number `cell` changes: above one, up to the next, ratios act alike.
     pub fn shares(&self, cell: usize) -> impl Iterator<Item = (usize, usize)> {
         // All of n is the last policy: no ratio lies beyond it.
         self.sizes.get(cell).into_iter().flatten().flat_map(|n| (1..*n).map(move |k| (k, *n)))

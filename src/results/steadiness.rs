@@ -49,7 +49,6 @@ impl fmt::Display for Series {
 /// The series of one run, in batches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batches {
-    /// The mean number of open connections.
     open: Vec<f64>,
     /// Responses, and the nanoseconds that they took together.
     responses: Vec<(f64, f64)>,
@@ -93,14 +92,12 @@ impl Batches {
     }
 }
 
-/// The sum of parts over the sum of their wholes.
 fn ratio(parts: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     let (parts, wholes) = parts.unzip();
     Sample::ratios(parts, wholes).estimate().map(|estimate| estimate.value)
 }
 
-/// `series`, averaged over `runs`. A batch without a value has that of its neighbour, which changes nothing; absent if no
-/// batch has one.
+/// `series`, averaged over `runs`. A batch without a value has its neighbour's; absent if no batch has one.
 pub fn averaged(runs: &[Batches], series: Series) -> Option<Vec<f64>> {
     let count = runs.iter().map(Batches::count).min()?;
     let mean = |batch| ratio(runs.iter().map(|run| run.part(series, batch)));

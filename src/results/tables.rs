@@ -140,7 +140,6 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The fields that begin every row of `cell`.
 fn cell_prefix(cell: &Cell) -> Vec<Field<'_>> {
     let values = cell.values.iter().map(|value| value.as_ref().map_or("", AxisValue::as_str));
     let texts = [cell.arm.as_str()].into_iter().chain(values).map(|text| Field::Text(text.into()));

@@ -37,7 +37,7 @@ fn best_of(observed: &Observed, policies: &[ComparedPolicy], baseline: usize, me
     let others = estimates.iter().map(|(_, index)| *index).filter(|index| *index != policy);
     let rivals = not_told_apart(others.collect(), |index| {
         let test = observed.paired(cell(policy), cell(index), metric).test();
-        // What can't be tested is not told apart.
+        // Without a test, a policy is not told apart from the best.
         test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)
     });
     Some(Best { baseline, policy, rivals })

@@ -22,8 +22,7 @@ pub struct Effect {
     pub difference: f64,
     /// Student's paired interval with 95 % confidence, as if nothing else were compared.
     pub ends: (f64, f64),
-    /// The interval with the confidence that Holm's correction leaves it: it excludes 0 if and only if the corrected
-    /// t test rejects.
+    /// The interval after Holm's correction: it excludes 0 if and only if the corrected t test rejects.
     pub corrected_ends: (f64, f64),
     /// The BCa bootstrap interval with 95 % confidence, where replications are few or differences skewed.
     pub bootstrap_ends: Option<(f64, f64)>,
@@ -42,8 +41,7 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// The difference of a pair, uncorrected; the bootstrap draws from the stream called `stream`. `None` with fewer than
-    /// two replications.
+    /// The uncorrected difference of a pair; a bootstrap draws from `stream`. `None` with fewer than two replications.
     pub(super) fn of(paired: &Paired, stream: &str) -> Option<Self> {
         let test = paired.test()?;
         let estimate = test.difference;
@@ -73,13 +71,12 @@ impl Effect {
         }
         if !self.rejected {
             let needed = self.estimate.replications_to_reach(0.0, judged.error);
-            // At least one more: what is there did not do.
+            // At least one more, since those that there are do not show it.
             self.more_replications = needed.map(|needed| needed.saturating_sub(self.estimate.n).max(1));
         }
     }
 
-    /// Whether there is a difference: the corrected t test rejects, and the bootstrap interval, where there is one,
-    /// excludes 0 too.
+    /// Whether the corrected t test rejects, and the bootstrap interval, where there is one, excludes 0 too.
     pub fn is_shown(&self) -> bool {
         self.rejected && self.bootstrap_ends.is_none_or(|(low, high)| low > 0.0 || high < 0.0)
     }

@@ -38,7 +38,7 @@ fn record(
     let effect = row.effect.as_ref();
     let is_baseline = position == policy.baseline;
     let verdict = match row.verdict {
-        // The baseline's equals are not the baseline.
+        // A cell that equals the baseline's is not the baseline.
         ComparisonVerdict::Baseline if !is_baseline => ComparisonVerdict::Identical,
         verdict => verdict,
     };

@@ -79,8 +79,7 @@ pub fn more_replications(checks: &[Check]) -> Option<u64> {
     undecided.map(|check| check.more_replications).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// How a cell with this `sample` stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from
-/// the stream called `stream`.
+/// How a cell stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from `stream`.
 pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
     let missing =
         Check { value: None, ends: None, standing: ConstraintStanding::Missing, more_replications: None };

@@ -45,7 +45,7 @@ impl ConstraintStanding {
 impl Constraint {
     /// How an interval from `low` to `high` stands to it.
     pub(super) fn standing(&self, (low, high): (f64, f64)) -> ConstraintStanding {
-        // Turned over, a least is a most.
+        // A least is a most of the negated values.
         let (low, high, limit) =
             if self.at_most { (low, high, self.limit) } else { (-high, -low, -self.limit) };
         if high <= limit {

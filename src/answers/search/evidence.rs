@@ -15,8 +15,7 @@ pub struct Turn {
     pub rises: bool,
 }
 
-/// Where the metric at this position of the question changes along `line`: paired differences of neighbours, corrected for all
-/// of them.
+/// Where a metric, by position, changes along `line`: paired differences of neighbours, corrected for all of them.
 pub(super) fn turns(line: &SearchedLine, metric: usize) -> Vec<Turn> {
     let points: Vec<(usize, &TriedValue)> = line.points.iter().map(|(at, point)| (*at, point)).collect();
     let tests: Vec<Option<(f64, f64)>> =
@@ -37,7 +36,7 @@ pub(super) fn rivals(line: &SearchedLine, best: usize) -> Vec<usize> {
     let others = line.points.keys().copied().filter(|at| *at != best);
     not_told_apart(others.collect(), |at| {
         let test = difference(&line.points[&best], &line.points[&at], 0);
-        // What has no value is no rival; what can't be tested is.
+        // A position without a value is no rival; one that can't be tested is.
         let has_value = line.points[&at].sample(0).estimate().is_some();
         test.map_or(if has_value { 1.0 } else { 0.0 }, |(_, p)| p)
     })

@@ -77,7 +77,7 @@ fn text(account: &JobAccount, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let own = account.done - account.earlier;
     let mut text = format!("{} of {} runs", account.finished, account.runs);
-    // Until something has passed there is nothing to go by.
+    // Before anything is done, the time left is unknown.
     if own > 0.0 && seconds > 0.0 {
         let rate = own * account.runs as f64 / seconds;
         let left = Duration::try_from_secs_f64((1.0 - account.done) / own * seconds);

@@ -38,7 +38,7 @@ pub(super) fn facets(results: &Results, along: Option<usize>) -> Vec<Facet> {
         }
         values
     }));
-    // What leaves an axis open that another one fixes is part of that one.
+    // A facet that leaves an axis open is part of one that fixes it.
     let part = |of: &[String], whole: &[String]| {
         of != whole && of.iter().zip(whole).all(|(own, other)| own.is_empty() || own == other)
     };
@@ -65,8 +65,7 @@ pub(super) struct Selection<'a> {
     pub(super) notes: Vec<String>,
 }
 
-/// At most `most` cells: of every arm the first, the middle and the last along the first numeric axis, or fewer.
-/// Other axes stand at the middle of their values.
+/// At most `most` cells: of each arm the first, middle and last along the first numeric axis, at the middle of others.
 pub(super) fn representatives(results: &Results, most: usize) -> Selection<'_> {
     let along = axis::first_numeric(results).map(|axis| axis.index);
     let facet = spread(facets(results, along), 1).pop();
@@ -117,7 +116,6 @@ pub(super) fn panel(
     Panel { title: name(results, cell), badge, ..Panel::new(x, y, marks) }
 }
 
-/// The name of a cell: its arm and the values of its axes.
 pub(super) fn name(results: &Results, cell: &ResultCell) -> String {
     format!("{} {}", results.arms[cell.arm], values_text(cell, ", ")).trim_end().to_owned()
 }

@@ -1,5 +1,4 @@
-//! The few things that can be put on paper, whatever the paper is; places, rectangles and widths are in pixels of the
-//! finished image.
+//! The few things that can be put on paper of either kind; places, rectangles and widths are in finished pixels.
 
 use super::lettering::Lettering;
 use crate::figures::style::{Color, Dash, Style};

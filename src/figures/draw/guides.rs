@@ -51,8 +51,7 @@ fn stripe(canvas: &dyn Canvas, rect: Rect, color: Color) {
     }
 }
 
-/// Writes the names of the spans at the top, each up to where the next begins. Those that begin together stand beside each
-/// other.
+/// Writes the names of the spans at the top, up to where the next begins; those that begin together beside each other.
 pub(super) fn paint_span_names(canvas: &dyn Canvas, plane: Plane<'_>, spans: &[ShadedSpan]) {
     let plot = plane.plot;
     let mut spans: Vec<&ShadedSpan> = spans.iter().filter(|span| !span.label.is_empty()).collect();

@@ -76,7 +76,6 @@ fn obstacles(plane: Plane<'_>, series: &PointSeries) -> Vec<Rect> {
     rects
 }
 
-/// Small squares along a straight line.
 fn pieces(from: Spot, to: Spot) -> impl Iterator<Item = Rect> {
     let count = ((to.0 - from.0).hypot(to.1 - from.1) / 8.0).ceil() as u32;
     (0..count).map(move |step| {

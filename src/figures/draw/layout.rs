@@ -9,15 +9,12 @@ use crate::figures::{Figure, Panel, PanelAxis, Scale};
 
 /// White at the edges of the paper.
 pub(super) const MARGIN: f64 = 48.0;
-/// White between panels.
 const GAP: f64 = 44.0;
 /// White between panels above each other that share their horizontal axis.
 const ROW_GAP: f64 = 10.0;
 /// The height of a panel's title with the white around it.
 const PANEL_TITLE: f64 = 46.0;
-/// The height of the tick texts below a panel.
 const X_TEXTS: f64 = 40.0;
-/// The height or width of an axis label.
 const AXIS_LABEL: f64 = 38.0;
 /// White between a vertical axis and its tick texts.
 pub(super) const TICK_GAP: f64 = 14.0;

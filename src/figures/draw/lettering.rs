@@ -42,7 +42,6 @@ pub(super) fn register() {
 }
 
 impl Lettering {
-    /// The font at drawing size.
     pub(super) fn font(self) -> FontDesc<'static> {
         let style = if self.bold { FontStyle::Bold } else { FontStyle::Normal };
         FontDesc::new(FontFamily::Name(FAMILY), self.device_size(), style)

@@ -25,7 +25,6 @@ pub(super) struct AxisTick {
 }
 
 impl<'a> Projection<'a> {
-    /// The axis' range from pixel position `from` to `to`.
     pub(super) fn new(axis: &'a PanelAxis, from: f64, to: f64) -> Self {
         Self { axis, from, to }
     }
@@ -41,7 +40,6 @@ impl<'a> Projection<'a> {
         self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
     }
 
-    /// Ticks whose texts have room.
     pub(super) fn ticks(self) -> Vec<AxisTick> {
         let (least, most) = if self.from < self.to { X_TICKS } else { Y_TICKS };
         let length = (self.to - self.from).abs();

@@ -12,7 +12,6 @@ use crate::figures::style::{Color, Style};
 const FILL: f64 = 0.6;
 const THICKEST_BAR: f64 = 64.0;
 const THICKEST_WHISKER: f64 = 2.5;
-/// White between the cells of a heat map.
 const SEAM: f64 = 2.0;
 /// The darkest shade, of value 1.
 const DARKEST: Color = Color(8, 64, 129);

@@ -57,7 +57,7 @@ fn best(subject: &Subject, comparison: &Comparison, metric: &MetricRows, block: 
     let name = |policy: &usize| escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
     let value =
         metric.rows[best.policy].value.map(|value| format!(" ({})", metric.metric.format.text(value)));
-    // What is a share of connections is counted.
+    // Percentages are shares of connections, which are few or many, not low or high.
     let least = if metric.metric.format == Unit::Percent { "fewest" } else { "lowest" };
     let topic = metric.metric.words.topic;
     let mut text =
@@ -84,7 +84,6 @@ fn lines(comparison: &Comparison, block: usize, subject: &Subject) -> (Vec<usize
     (spread(lines, MOST.1), others.len())
 }
 
-/// What a policy changes in one metric.
 fn clause(metric: &MetricRows, policy: usize) -> Option<String> {
     let row = metric.rows.get(policy)?;
     let unit = metric.metric.format;

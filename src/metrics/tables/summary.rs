@@ -4,7 +4,6 @@ use super::Field;
 use crate::metrics::{METRICS, Metric};
 use crate::stats::{Confidence, Interval, Observation, Sample};
 
-/// The confidence of every interval.
 const CONFIDENCE: Confidence = Confidence::P95;
 
 /// One metric over the replications of a cell.

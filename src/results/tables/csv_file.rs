@@ -14,7 +14,6 @@ pub(super) struct CsvFile {
 }
 
 impl CsvFile {
-    /// Creates the file and writes its header.
     pub(super) fn create<'a>(
         path: PathBuf,
         header: impl Iterator<Item = &'a str>,
