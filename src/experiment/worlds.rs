@@ -42,11 +42,14 @@ pub struct FaultWords {
     pub target: String,
 }
 
+/// Zones, places, and round trips between them.
+type Network = (IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips);
+
 /// The worlds of all cells, in parts of which an axis changes one.
 #[derive(Debug, Default)]
 pub(super) struct Worlds {
     numbers: PerCell<(Timing, Prices, HealthChecking)>,
-    network: PerCell<(IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips)>,
+    network: PerCell<Network>,
     balancer: PerCell<Settings>,
     groups: PerCell<IdVec<GroupId, Group>>,
     backends: PerCell<IdVec<BackendId, BackendSpec>>,

@@ -1,6 +1,6 @@
 //! The charts of a results folder: rows in, figures out, one file per chart.
 //!
-//! To add a chart, write `charts/<name>.rs` with a function from [`Results`] to a [`Figure`] and name it in [`ALL`].
+//! To add a chart, write `charts/<name>.rs` with a function from [`Results`] to a [`Figure`] and name it in `ALL`.
 
 mod backend_load;
 mod latency_cdf;

@@ -45,7 +45,7 @@ macro_rules! results_file {
             pub cell: usize,
             $(/// Which replication it is.
             pub $run: usize,)?
-            $(#[doc = concat!($meaning $(, " [", $unit, "]")?)] pub $name: read_type!($kind),)+
+            $(#[doc = concat!($meaning $(, " (", $unit, ")")?)] pub $name: read_type!($kind),)+
         }
 
         impl $crate::metrics::tables::FileRow for $row {
