@@ -19,7 +19,6 @@ use crate::sim::scenario::{
 };
 use crate::time::SimDuration;
 
-/// What one cell simulates, and what the file calls it.
 pub(super) type CellWorld = (Scenario, WorldWords);
 
 /// What the file says in names that a scenario has no use for.
@@ -46,7 +45,7 @@ pub struct FaultWords {
 #[derive(Debug, Default)]
 pub(super) struct Worlds {
     numbers: PerCell<(Timing, Prices, HealthChecking)>,
-    network: PerCell<(IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips)>,
+    network: PerCell<Network>,
     balancer: PerCell<Settings>,
     groups: PerCell<IdVec<GroupId, Group>>,
     backends: PerCell<IdVec<BackendId, BackendSpec>>,
@@ -59,6 +58,7 @@ pub(super) struct Worlds {
 }
 
 type RoundTrips = IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>;
+type Network = (IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips);
 
 impl Worlds {
     /// Adds the world of cell number `cell`, which comes next.
