@@ -3,7 +3,6 @@
 /// The most decimal places, and the most digits before the point.
 const DIGITS_MAX: usize = 15;
 
-/// What one is in the smallest units.
 const ONE: i128 = 10_i128.pow(DIGITS_MAX as u32);
 
 /// A number of at most 15 digits before the point and 15 after it, before it is summed up.

@@ -58,7 +58,6 @@ pub struct KeyBound {
 /// Below which the parameters of distributions stand in the table.
 const DISTRIBUTION: &str = "<distribution>";
 
-/// The keys of one struct and of those that it holds.
 #[derive(Debug)]
 pub(super) struct KeyTable(Vec<KeyRow>);
 

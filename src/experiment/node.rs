@@ -73,7 +73,6 @@ impl<'a> Node<'a> {
         if let Self::Scalar(value) = name { value.as_str() } else { None }
     }
 
-    /// What it is, for errors.
     pub(super) fn found(self) -> Unexpected<'a> {
         match self {
             Self::Table(_) | Self::Inline(_) => Unexpected::Map,

@@ -55,7 +55,6 @@ impl<T: PartialEq + Debug> PerCell<T> {
         }
     }
 
-    /// The position of `value` among the distinct ones, which it may join.
     pub(super) fn keep(&mut self, value: T) -> u32 {
         let hash = hash_bytes(0, format!("{value:?}").as_bytes());
         let alike = self.hashes.range((hash, 0)..=(hash, u32::MAX));

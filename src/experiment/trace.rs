@@ -3,6 +3,7 @@
 //! It is read line by line with a buffer of fixed size, so that it may be larger than memory: once as a whole, to check
 //! it, and again in every run. A field in quotes may hold commas, and quotes as `""`, but no line break.
 
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +13,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::files::open;
-use super::problem::choice;
+use super::problem::{choice, nearest};
 use crate::random::{Bytes, hash_bytes};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, TraceError, TraceRow, TraceRows, TraceSource};
@@ -63,6 +63,33 @@ fn replay(path: &Path, checked: &Version) -> TraceRows {
     Box::new(std::iter::once(Err(TraceError(error))))
 }
 
+/// The file at `path`, which can be read again and again.
+pub(super) fn open(path: &Path) -> Result<(File, Metadata), String> {
+    let unreadable = |error: io::Error| {
+        let remedy = match neighbour(path).filter(|_| error.kind() == io::ErrorKind::NotFound) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "name a file that is there".to_owned(),
+        };
+        format!("{} can't be read: {error}; {remedy}", path.display())
+    };
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(format!("{} is no file; name one that can be read again and again", path.display()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    Ok((file, metadata))
+}
+
+/// The name in the folder of `path` that is most like its own.
+fn neighbour(path: &Path) -> Option<String> {
+    // An empty path is the working directory.
+    let folder = std::fs::read_dir(Path::new(".").join(path.parent()?)).ok()?;
+    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// What tells that a file is the same as before: its length, and when it was changed.
 type Version = (u64, Option<SystemTime>);
 
@@ -81,7 +108,6 @@ struct Lines<R> {
     number: u64,
     /// How many lines were asked for since the last row.
     asked: u32,
-    /// A hash of all lines so far.
     fingerprint: u64,
 }
 
@@ -136,7 +162,6 @@ struct Rows<R> {
     record: StringRecord,
     /// Which of its columns is each of [`COLUMNS`].
     columns: [Option<usize>; COLUMNS.len()],
-    /// The time of the row before.
     last: SimTime,
 }
 

@@ -19,7 +19,6 @@ use crate::sim::scenario::{
 };
 use crate::time::SimDuration;
 
-/// What one cell simulates, and what the file calls it.
 pub(super) type CellWorld = (Scenario, WorldWords);
 
 /// What the file says in names that a scenario has no use for.
@@ -42,9 +41,6 @@ pub struct FaultWords {
     pub target: String,
 }
 
-/// Zones, places, and round trips between them.
-type Network = (IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips);
-
 /// The worlds of all cells, in parts of which an axis changes one.
 #[derive(Debug, Default)]
 pub(super) struct Worlds {
@@ -62,6 +58,7 @@ pub(super) struct Worlds {
 }
 
 type RoundTrips = IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>;
+type Network = (IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips);
 
 impl Worlds {
     /// Adds the world of cell number `cell`, which comes next.

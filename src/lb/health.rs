@@ -72,8 +72,7 @@ impl TryFrom<String> for Phase {
 }
 
 /// The probers of each backend, and how their views make one verdict (HCK-6, HCK-8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probers {
     /// How many there are.
     pub count: ProberCount,

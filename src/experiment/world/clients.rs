@@ -170,7 +170,6 @@ pub(super) fn clients(
 }
 
 impl Client {
-    /// The group that is like `base` but for the keys that stand by themselves.
     fn over(&self, base: &ClientGroup) -> ClientGroup {
         ClientGroup {
             fragmented: self.fragmented,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::compute::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType, Resources};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::Problem;
-use crate::lb::health::{HealthChecking, ProberVerdict, Probers};
+use crate::lb::health::{HealthChecking, Phase, ProberCount, ProberVerdict, Probers};
 use crate::time::SimDuration;
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -27,13 +27,31 @@ pub(super) struct HealthCheckTable {
     #[schemars(range(min = 1, max = 10))]
     unhealthy_threshold: i64,
     /// The probers of each backend (HCK-6).
-    probers: Probers,
+    probers: ProberKeys,
     /// What backends are until probes have found out.
     initial_state: InitialState,
     /// From a change of health to its effect.
     propagation_delay: SimDuration,
     /// Whether probes wait for a worker like requests, and take it as long.
     through_queue: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ProberKeys {
+    /// How many there are.
+    count: ProberCount,
+    /// How their views make one.
+    verdict: ProberVerdict,
+    /// When their first probes start.
+    phase: Phase,
+}
+
+impl Default for ProberKeys {
+    fn default() -> Self {
+        let Probers { count, verdict, phase } = Probers::default();
+        Self { count, verdict, phase }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +70,7 @@ impl Default for HealthCheckTable {
             timeout: SimDuration::from_secs(5),
             healthy_threshold: 2,
             unhealthy_threshold: 2,
-            probers: Probers::default(),
+            probers: ProberKeys::default(),
             initial_state: InitialState::default(),
             propagation_delay: SimDuration::ZERO,
             through_queue: false,
@@ -66,7 +84,7 @@ impl HealthCheckTable {
     pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
-        let Probers { count, verdict, .. } = self.probers;
+        let ProberKeys { count, verdict, phase } = self.probers;
         if verdict == ProberVerdict::Single && count.get() != 1 {
             let what = format!("{} probers can't give a single verdict", count.get());
             let help = "write count = 1, or verdict = \"majority\" or \"any\"".to_owned();
@@ -76,7 +94,7 @@ impl HealthCheckTable {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
             through_queue: self.through_queue,
-            probers: self.probers,
+            probers: Probers { count, verdict, phase },
             ..checking
         })
     }
