@@ -81,8 +81,8 @@
 //! A test of the source (`src/tests/tidy.rs`) keeps these; most of them are absences.
 //!
 //! - `lb` has no clock, queue, file, thread or generator. Packet and time go in, a verdict comes out.
-//! - `sim` touches no file and no thread. Only `job::runner` names rayon, only `results` csv, only `figures`
-//!   plotters, only `cli` prints.
+//! - `sim` touches no file and no thread. Only `job::runner` names rayon, only `results` and the reader of traces csv,
+//!   only `figures` plotters, only `cli` prints.
 //! - `job` knows no terminal and no command line: who watches is told data, and says whether to stop.
 //! - No wall clock and no hash map of random order in the model: the same file and seed give the same bytes.
 //! - Streams of random numbers are keyed by seed, replication, purpose and name, never by arm or thread.
