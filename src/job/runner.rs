@@ -267,7 +267,7 @@ mod tests {
     #[derive(Debug, PartialEq, thiserror::Error)]
     enum Refused {
         #[error(transparent)]
-        MeasuredRun(#[from] RunFailure),
+        Run(#[from] RunFailure),
         #[error("enough")]
         Enough,
     }
