@@ -131,9 +131,12 @@ impl Slot {
     }
 
     fn entry(self) -> Entry {
-        let tag = (self.stamp & TAG_MASK) as usize;
-        let outcome = OUTCOMES[tag & ((1 << OUTCOME_BITS) - 1)];
-        Entry { backend: BackendId::from_index(tag >> OUTCOME_BITS), outcome }
+        let outcome = OUTCOMES[self.stamp as usize & ((1 << OUTCOME_BITS) - 1)];
+        Entry { backend: self.backend(), outcome }
+    }
+
+    fn backend(self) -> BackendId {
+        BackendId::from_index(((self.stamp & TAG_MASK) >> OUTCOME_BITS) as usize)
     }
 
     /// Time since the last packet. Dead entries are dropped long before it could wrap.
@@ -146,6 +149,28 @@ impl Slot {
 #[inline]
 fn clock(time: SimTime) -> u64 {
     time.as_nanos() << (TAG_BITS - TICK_BITS) & !TAG_MASK
+}
+
+/// Tells entries that are counted no more by one subtraction.
+#[derive(Clone, Copy)]
+struct Horizon {
+    /// Now, with every bit of a tag set, so that the tag of a stamp borrows nothing from its clock.
+    now: u64,
+    /// The least age that is counted no more, above the bits of a tag.
+    age: u64,
+}
+
+impl Horizon {
+    #[inline]
+    fn new(now: SimTime, epochs: &Epochs) -> Self {
+        let oldest = epochs.oldest(now).as_nanos() >> TICK_BITS;
+        Self { now: clock(now) | TAG_MASK, age: (oldest + 1) << TAG_BITS }
+    }
+
+    #[inline]
+    fn is_behind(self, slot: Slot) -> bool {
+        self.now.wrapping_sub(slot.stamp) >= self.age
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -247,11 +272,12 @@ impl ConnectionTable {
             self.make_room(now, hash.segment());
         }
         let segment = &mut self.segments[hash.segment()];
-        let oldest = self.epochs.oldest(now);
-        let mut position = hash.home(segment.slots.len());
+        let horizon = Horizon::new(now, &self.epochs);
+        let slots = segment.slots.as_mut_slice();
+        let mut position = hash.home(slots.len());
         let mut dead = None;
         let position = loop {
-            let slot = segment.slots[position];
+            let slot = slots[position];
             if slot.is_empty() {
                 segment.stored += usize::from(dead.is_none());
                 self.epochs.added();
@@ -261,12 +287,12 @@ impl ConnectionTable {
                 self.epochs.moved(now, slot.age(now));
                 break position;
             }
-            if slot.age(now) > oldest && dead.is_none() {
+            if horizon.is_behind(slot) && dead.is_none() {
                 dead = Some(position);
             }
-            position = segment.next(position);
+            position = next(slots, position);
         };
-        segment.slots[position] = Slot::new(key, entry, now);
+        slots[position] = Slot::new(key, entry, now);
     }
 
     /// The most live entries at one time since the last restart; those that die idle count to the end of their epoch.
@@ -352,53 +378,54 @@ impl Segment {
         if self.slots[position].key == key { Ok(position) } else { Err(position) }
     }
 
-    #[inline]
-    fn next(&self, position: usize) -> usize {
-        if position + 1 == self.slots.len() { 0 } else { position + 1 }
-    }
-
     fn grow(&mut self, now: SimTime, epochs: &Epochs) {
         let bigger = vec![Slot::EMPTY; self.slots.len() + self.slots.len() / 5];
         let old = std::mem::replace(&mut self.slots, bigger);
-        self.stored = 0;
-        let oldest = epochs.oldest(now);
+        let horizon = Horizon::new(now, epochs);
         // The order of slots is that of the keys' hashes, so both are walked from front to back.
-        let counted = old.into_iter().filter(|slot| !slot.is_empty() && slot.age(now) <= oldest);
-        counted.for_each(|slot| self.put_back(slot));
+        let counted = old.into_iter().filter(|slot| !slot.is_empty() && !horizon.is_behind(*slot));
+        self.stored = counted.map(|slot| put_back(&mut self.slots, slot)).count();
     }
 
     /// One pass in place: takes every entry out and puts those that live and pass `keep` back, nearer to their homes. It
     /// begins behind an empty slot, so that nothing is put back into a slot that is still to be visited.
     #[cold]
     fn rebuild(&mut self, now: SimTime, epochs: &mut Epochs, keep: &impl Fn(BackendId) -> bool) {
-        self.stored = 0;
-        let oldest = epochs.oldest(now);
-        let start = self.slots.iter().position(|slot| slot.is_empty()).expect("a segment is never full");
-        let mut position = self.next(start);
-        while position != start {
-            let slot = self.slots[position];
-            if !slot.is_empty() {
-                self.slots[position] = Slot::EMPTY;
-                let age = slot.age(now);
-                if !keep(slot.entry().backend) {
-                    epochs.removed(now, age);
-                } else if age <= oldest {
-                    self.put_back(slot);
+        let horizon = Horizon::new(now, epochs);
+        let slots = self.slots.as_mut_slice();
+        let start = slots.iter().position(|slot| slot.is_empty()).expect("a segment is never full");
+        let mut stored = 0;
+        for range in [start + 1..slots.len(), 0..start] {
+            for position in range {
+                let slot = slots[position];
+                if slot.is_empty() {
+                    continue;
+                }
+                slots[position] = Slot::EMPTY;
+                if !keep(slot.backend()) {
+                    epochs.removed(now, slot.age(now));
+                } else if !horizon.is_behind(slot) {
+                    put_back(slots, slot);
+                    stored += 1;
                 }
             }
-            position = self.next(position);
         }
+        self.stored = stored;
     }
+}
 
-    #[inline]
-    fn put_back(&mut self, slot: Slot) {
-        let mut position = slot.key.hash().home(self.slots.len());
-        while !self.slots[position].is_empty() {
-            position = self.next(position);
-        }
-        self.slots[position] = slot;
-        self.stored += 1;
+#[inline]
+fn put_back(slots: &mut [Slot], slot: Slot) {
+    let mut position = slot.key.hash().home(slots.len());
+    while !slots[position].is_empty() {
+        position = next(slots, position);
     }
+    slots[position] = slot;
+}
+
+#[inline]
+fn next(slots: &[Slot], position: usize) -> usize {
+    if position + 1 == slots.len() { 0 } else { position + 1 }
 }
 
 #[cfg(test)]
