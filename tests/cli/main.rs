@@ -1,5 +1,6 @@
 //! The built command, as a user meets it: exit statuses, what stands on which stream, and what is written.
 
+mod cases;
 mod compare;
 mod crash;
 mod data;

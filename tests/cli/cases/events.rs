@@ -1,0 +1,1 @@
+//! What happened when, and what followed from it.

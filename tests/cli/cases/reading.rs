@@ -1,0 +1,1 @@
+//! What is read, refused, or noted.
