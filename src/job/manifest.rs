@@ -16,7 +16,7 @@ use crate::experiment::Experiment;
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
 use crate::results::write_file;
-pub use entries::{NotReached, PrecisionEntry, ShortWarmup, WarmupEntry};
+pub use entries::{NotReached, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry};
 
 /// The manifest's name in a results folder.
 pub const NAME: &str = "manifest.json";
@@ -48,6 +48,9 @@ pub struct Manifest {
     /// The cells whose measured runs still show their beginning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub short_warmup: Vec<ShortWarmup>,
+    /// The cells in whose measured window no connection began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nothing_began: Vec<QuietCell>,
     /// Runs that are finished: all of them if the job is complete.
     pub finished_runs: u64,
     /// Whether every run of the job is finished.
@@ -85,6 +88,7 @@ impl Manifest {
     /// The manifest of a job that has ended, and whose cells came to `summaries`.
     pub(super) fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
         let short = summaries.iter().filter_map(|summary| ShortWarmup::of(experiment, summary));
+        let quiet = summaries.iter().filter_map(|summary| QuietCell::of(experiment, summary));
         let seconds = job.wall_time.as_secs_f64();
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
         let most = job.agenda.standings().map(|standing| standing.replications).max();
@@ -99,6 +103,7 @@ impl Manifest {
             precision: PrecisionEntry::of(experiment, job.agenda),
             warmup: job.warmup.map(|found| WarmupEntry::of(experiment, &found)),
             short_warmup: short.collect(),
+            nothing_began: quiet.collect(),
             finished_runs: job.finished_runs,
             complete: job.finished_runs == job.agenda.runs().len() as u64,
             events: job.total.events,
@@ -114,7 +119,8 @@ impl Manifest {
     pub fn warnings(&self) -> Vec<String> {
         let short: Vec<String> = self.short_warmup.iter().map(ShortWarmup::text).collect();
         let imprecise: Vec<String> = self.precision.iter().flat_map(PrecisionEntry::warnings).collect();
-        [short, imprecise].into_iter().flat_map(cut).collect()
+        let quiet: Vec<String> = self.nothing_began.iter().map(QuietCell::text).collect();
+        [quiet, short, imprecise].into_iter().flat_map(cut).collect()
     }
 
     /// The manifest in `folder`, if there is a readable one.

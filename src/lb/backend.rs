@@ -11,6 +11,16 @@ pub enum Role {
     Failover,
 }
 
+impl Role {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Primary => "primary",
+            Self::Failover => "failover",
+        }
+    }
+}
+
 /// One instance or endpoint, with what the load balancer holds of it now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {

@@ -6,8 +6,10 @@
 use super::Good::{Low, Neither};
 use super::MetricWhole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
 use super::formula::{
-    busiest_backend, busiest_zone, bytes, cross_zone, mean_backends, millis, peak_utilization, usd_per_month,
+    broken_per_connection_hour, bytes, cross_zone, cross_zone_usd_per_completed_gib, millis,
+    peak_utilization, usd_per_month,
 };
+use super::load::{busiest_backend, busiest_zone, highest_offered_load, mean_backends, utilization};
 use super::unit::Unit::{Number, Percent, Usd};
 use super::{Formula, Metric, Words};
 use crate::lb::policy::PlacementOutcome;
@@ -81,8 +83,39 @@ metrics! {
         "failed: the backend's queue was full"
         = count!(run => run.outcome.failed(FailureCause::QueueFull)),
         shown { title: "Queue full", quantity: "Connections per run" };
+    open_connections ["connections"] Neither Number
+        "connections that were open, on average over the window's time"
+        = Formula::Value(open_connections);
+    ended_connections ["connections"] Neither Number
+        "connections that ended in the measured window, completed or failed, whenever they began"
+        = count!(run => run.outcome.ended);
+    broken_connections ["connections"] Low Number
+        "connections that failed in the measured window, whenever they began: the sum of the timeline's failures"
+        = count!(run => run.outcome.broken_connections()),
+        shown { title: "Failed in the window", quantity: "Connections per run", label: "Connections that failed in the window" };
+    broken_no_backend ["connections"] Low Number
+        "failed in the window, whenever they began: the load balancer forwarded no packet of it to any backend"
+        = count!(run => run.outcome.broken(FailureCause::NoBackend));
+    broken_connect_timeout ["connections"] Low Number
+        "failed in the window, whenever they began: no handshake within the connect timeout"
+        = count!(run => run.outcome.broken(FailureCause::ConnectTimeout));
+    broken_refused ["connections"] Low Number
+        "failed in the window, whenever they began: a backend answered the SYN with RST"
+        = count!(run => run.outcome.broken(FailureCause::Refused));
+    broken_reset ["connections"] Low Number
+        "failed in the window, whenever they began: a backend answered a later packet with RST, or reset the connection when it failed"
+        = count!(run => run.outcome.broken(FailureCause::Reset));
+    broken_request_timeout ["connections"] Low Number
+        "failed in the window, whenever they began: no response within the request timeout"
+        = count!(run => run.outcome.broken(FailureCause::RequestTimeout));
+    broken_queue_full ["connections"] Low Number
+        "failed in the window, whenever they began: the backend's queue was full"
+        = count!(run => run.outcome.broken(FailureCause::QueueFull));
+    broken_per_connection_hour ["1/h"] Low Number
+        "open connections that failed in the window, over the hours that connections were open in it; absent where none was open"
+        = Formula::Value(broken_per_connection_hour);
     requests ["requests"] Neither Number
-        "requests that got their response"
+        "requests that got their response in the window, of whatever connection"
         = count!(run => run.outcome.total().requests);
     cross_zone_connection_ratio ["1"] Low Percent
         "share of the connections of clients in the region's zones that reached a backend of another zone"
@@ -96,10 +129,10 @@ metrics! {
         "share of the bytes, both ways, of clients in the region's zones that crossed zones"
         = part!(ZonalBytes, run => bytes(&cross_zone(run)));
     cross_zone_bytes ["bytes"] Low Number
-        "bytes, both ways, that crossed zones"
+        "bytes of the window, both ways, that crossed zones"
         = count!(run => bytes(&cross_zone(run)));
     cross_zone_usd_per_month ["USD/month"] Low Usd
-        "price of the bytes that crossed zones, for a month of 730 h at the window's rate"
+        "price of the bytes that crossed zones in the window, for a month of 730 h at that rate"
         = Formula::Value(|run| {
             Some(usd_per_month(run, bytes(&cross_zone(run)), run.scenario.prices.inter_zone_per_gib))
         }),
@@ -108,11 +141,14 @@ metrics! {
             label: "Cross-zone traffic (USD/month)",
         };
     processing_usd_per_month ["USD/month"] Neither Usd
-        "price of the bytes from clients to backends, for a month of 730 h at the window's rate"
+        "price of the bytes from clients to backends in the window, for a month of 730 h at that rate"
         = Formula::Value(|run| {
             let sent = run.outcome.total().request_bytes as f64;
             Some(usd_per_month(run, sent, run.scenario.prices.processing_per_gib))
         });
+    cross_zone_usd_per_completed_gib ["USD/GiB"] Low Usd
+        "price of the bytes that crossed zones, over the GiB of responses that clients in the region's zones got; absent where they got none"
+        = Formula::Value(cross_zone_usd_per_completed_gib);
     connect_p50_ms ["ms"] Low Number
         "median time from the first SYN to the handshake's end"
         = Formula::Value(|run| run.latency.connect.quantile(500).map(millis)),
@@ -137,18 +173,28 @@ metrics! {
         "mean round trip of handshakes and requests"
         = part!(RoundTrips, run => run.latency.network_rtt.sum() / 1e6);
     backend_load_max_over_mean ["1"] Low Number
-        "requests of the busiest backend over the mean of the backends that can serve"
+        "connections of the busiest backend over its fair share: all connections shared out over the primaries by their workers (equally where unlimited), as if all were well"
         = Formula::Value(busiest_backend),
-        shown { title: "Most loaded backend", quantity: "Load over mean load", label: "Backend load, max/mean" };
+        shown {
+            title: "Most loaded backend", quantity: "Multiple of its fair share",
+            label: "Backend load, multiple of its fair share",
+        };
     zone_load_max_over_mean ["1"] Low Number
-        "requests per backend that can serve of the busiest zone, over the mean of all backends that can serve"
+        "the same of the busiest zone: connections of its primaries, or of its failover backends, over their fair share"
         = Formula::Value(busiest_zone),
         shown {
             heading: "hottest zone",
-            title: "Most loaded zone", quantity: "Load over mean load", label: "Zone load, max/mean",
+            title: "Most loaded zone", quantity: "Multiple of its fair share",
+            label: "Zone load, multiple of its fair share",
         };
+    zone_offered_load_max ["1"] Low Percent
+        "work that arrives in a zone (requests times mean service time) over the worker time of its backends that serve, where it is highest; above 100 % queues grow"
+        = Formula::Value(highest_offered_load);
+    utilization ["1"] Neither Percent
+        "busy over available worker time of all backends; a dead backend's time is not available"
+        = Formula::Value(utilization);
     peak_utilization ["1"] Low Percent
-        "highest share of busy workers of any backend over one sample interval"
+        "highest utilization of any backend over one sample interval"
         = Formula::Value(peak_utilization);
     spilled_connection_ratio ["1"] Neither Percent
         "share of connections that left the choice of their zone because too few of its backends were eligible"
@@ -166,7 +212,7 @@ metrics! {
         "lookups that found a live entry"
         = count!(run => run.outcome.conntrack_hits);
     diverted_connections ["connections"] Low Number
-        "connections of which a later packet was sent to another backend"
+        "how often in the window a later packet of a connection was sent to another backend than those before"
         = count!(run => run.outcome.diverted_connections);
     health_transitions ["transitions"] Neither Number
         "changes of a backend's state of health as the load balancer sees it"

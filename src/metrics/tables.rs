@@ -77,6 +77,7 @@ mod latency;
 mod summary;
 mod timeline;
 mod traffic;
+mod zones;
 
 pub use backends::BackendRow;
 pub use decisions::DecisionRow;
@@ -84,6 +85,7 @@ pub use latency::LatencyRow;
 pub use summary::{MetricSummary, SummaryRow, summarize};
 pub use timeline::{MeanTimeline, TimelineRow};
 pub use traffic::TrafficRow;
+pub use zones::ZoneRow;
 
 use std::borrow::Cow;
 use std::ops::Index;
@@ -189,11 +191,12 @@ const HEAD: [&str; 4] = ["cell", "arm", "replication", "seed"];
 type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
 
 /// The files that have rows for every run, with what writes them.
-pub const RUN_FILES: [(ResultsFile, RowsOf); 4] = [
+pub const RUN_FILES: [(ResultsFile, RowsOf); 5] = [
     (TrafficRow::FILE, TrafficRow::of),
     (LatencyRow::FILE, LatencyRow::of),
     (BackendRow::FILE, BackendRow::of),
     (DecisionRow::FILE, DecisionRow::of),
+    (ZoneRow::FILE, ZoneRow::of),
 ];
 
 /// Every file but `runs.csv`.

@@ -276,14 +276,14 @@ impl FrontSide {
 
     fn divert(&mut self, now: SimTime, flow: &mut Current<'_>) {
         if flow.backend.is_some() {
-            self.recorder.diverted(flow);
+            self.recorder.diverted();
             self.close(now, flow);
         }
     }
 
     #[inline(always)]
     fn activate(&mut self, now: SimTime, flow: &mut Current<'_>, backend: BackendId) {
-        flow.marks.set(Mark::Open, true);
+        flow.marks.open();
         self.recorder.activated(now, flow.client, backend);
     }
 

@@ -20,6 +20,8 @@ pub(super) enum Event {
     WindowStarts,
     /// A sample of the timeline is complete.
     SampleEnds,
+    /// The measured window is over, and its last sample.
+    WindowEnds,
 }
 
 /// A step of a connection.

@@ -5,6 +5,7 @@ use rand::Rng;
 use super::calendar::Calendar;
 use super::event::Event;
 use super::front::FrontSide;
+use super::machine::MachineState;
 use super::machines::Machines;
 use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
@@ -113,7 +114,10 @@ impl Faults {
                 let mut went_down = targets.candidates.clone();
                 went_down.retain(|backend| {
                     let struck = hit.binary_search(backend).is_ok();
-                    machines.machines[*backend].fault(now, struck.then_some(*fault), begins)
+                    let machine = &mut machines.machines[*backend];
+                    let went_down = machine.fault(now, struck.then_some(*fault), begins);
+                    front.recorder.serves(now, *backend, machine.state() == MachineState::Up);
+                    went_down
                 });
                 went_down
             }

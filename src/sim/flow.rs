@@ -83,6 +83,8 @@ pub(super) enum Mark {
     OnUnhealthy = 1 << 3,
     /// An event stands for the timeout of a request: one at most, set anew when it comes too early.
     Timed = 1 << 4,
+    /// It has been open.
+    Opened = 1 << 5,
 }
 
 impl Marks {
@@ -94,6 +96,11 @@ impl Marks {
     #[inline]
     pub(super) fn set(&mut self, mark: Mark, so: bool) {
         self.0 = if so { self.0 | mark as u8 } else { self.0 & !(mark as u8) };
+    }
+
+    #[inline]
+    pub(super) fn open(&mut self) {
+        self.0 |= Mark::Open as u8 | Mark::Opened as u8;
     }
 }
 

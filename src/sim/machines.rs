@@ -5,6 +5,7 @@ use super::event::BackendStep;
 use super::flow::Flows;
 use super::machine::{Machine, MachineState};
 use super::prober::ProberSet;
+use super::recorder::Recorder;
 use super::scenario::{BackendSpec, Scenario};
 use super::station::{Job, Station};
 use crate::ids::{BackendId, IdVec};
@@ -58,10 +59,17 @@ impl<'a> Machines<'a> {
     }
 
     /// A backend fails by itself, or is repaired. Of a machine that was replaced the old renewal means nothing.
-    pub(super) fn renew(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
+    pub(super) fn renew(
+        &mut self,
+        backend: BackendId,
+        flows: &mut Flows<'_>,
+        calendar: &mut Calendar,
+        recorder: &mut Recorder,
+    ) {
         let (machine, now) = (&mut self.machines[backend], calendar.now());
         if machine.next_renewal() == Some(now) {
             let went_down = machine.renew(now);
+            recorder.serves(now, backend, machine.state() == MachineState::Up);
             self.plan_renewal(backend, calendar);
             if went_down {
                 self.went_down(backend, flows, calendar);

@@ -35,18 +35,18 @@ impl FailureCause {
     ];
 }
 
-/// Counts of the measured connections of one kind (a client group to a zone, say).
+/// Counts of one kind (a client group to a zone, say): connections by their beginning, the rest by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Connections that began in the window.
     pub connections: u64,
     /// Those of them that did not complete all their requests.
     pub failed_connections: u64,
-    /// Requests that got their response.
+    /// Requests that got their response in the window, of whatever connection.
     pub requests: u64,
-    /// Bytes sent from client to backend.
+    /// Bytes sent from client to backend in the window.
     pub request_bytes: u64,
-    /// Bytes received by the client.
+    /// Bytes received by the client in the window.
     pub response_bytes: u64,
 }
 
@@ -137,14 +137,40 @@ impl Latency {
     }
 }
 
+/// Worker time of backends while they serve: that of a dead one is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerTime {
+    /// In use, in nanoseconds.
+    pub busy: u128,
+    /// On offer, in nanoseconds: workers times the time for which they were there.
+    pub offered: u128,
+}
+
+impl WorkerTime {
+    /// Adds that of another backend, or of a later time.
+    pub fn add(&mut self, other: Self) {
+        self.busy += other.busy;
+        self.offered += other.offered;
+    }
+
+    /// Busy over offered; absent where none was on offer.
+    pub fn utilization(self) -> Option<f64> {
+        (self.offered > 0).then(|| self.busy as f64 / self.offered as f64)
+    }
+}
+
 /// What one backend did in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BackendOutcome {
     /// Its connections and requests.
     pub traffic: Traffic,
-    /// Mean share of its workers that were busy; absent without a limit of workers.
-    pub utilization: Option<f64>,
-    /// The highest share of busy workers over one sample interval; absent without a limit of workers.
+    /// Requests that clients sent to it in the window.
+    pub asked: u64,
+    /// How long it served and was configured in the window, in nanoseconds.
+    pub available_nanos: u64,
+    /// Its workers' time then; absent without a limit of workers.
+    pub worker_time: Option<WorkerTime>,
+    /// The highest utilization over one sample interval; absent without a limit of workers, or where it never served.
     pub peak_utilization: Option<f64>,
     /// The mean number of requests that waited, over time; absent without a limit of workers.
     pub mean_queue_length: Option<f64>,
@@ -177,7 +203,7 @@ pub struct TrafficSample {
 pub struct ZoneSample {
     /// Time-weighted mean number of backends held healthy.
     pub healthy: f64,
-    /// Mean share of busy workers of the configured backends; absent without a limit of workers.
+    /// Busy over available worker time of its backends; absent without a limit of workers, or where none served.
     pub utilization: Option<f64>,
 }
 
@@ -223,6 +249,18 @@ pub struct Outcome {
     pub started: u64,
     /// Those of them that completed all their requests, counted when they did.
     pub completed: u64,
+    /// Connections under way when the window began: their first packet was sent, and they were not over.
+    pub under_way_at_start: u64,
+    /// Connections under way when the window ended.
+    pub under_way_at_end: u64,
+    /// Connections that ended in the window, whenever they began: completed or failed.
+    pub ended: u64,
+    /// Those of them that failed, by cause, as [`FailureCause::ALL`].
+    pub broken: [u64; FailureCause::ALL.len()],
+    /// Those of them that had been open: their handshake was done, or a datagram of theirs had reached a backend.
+    pub broken_open: u64,
+    /// How long connections were open in the window, together, in nanoseconds.
+    pub open_nanos: u128,
     /// Connections placed on a backend that the load balancer held unhealthy at that moment.
     pub unhealthy_connections: u64,
     /// Packets looked up in the tracking table in the window.
@@ -231,7 +269,7 @@ pub struct Outcome {
     pub conntrack_hits: u64,
     /// The most entries at one time in the window.
     pub conntrack_peak_entries: u64,
-    /// Connections of which a later packet was sent to another backend than the one that accepted them.
+    /// How often in the window a later packet of a connection was sent to another backend than those before.
     pub diverted_connections: u64,
     /// Changes of a backend's state of health in the window.
     pub health_transitions: u64,
@@ -245,6 +283,13 @@ pub struct Outcome {
     pub opened: u64,
 }
 
+impl BackendOutcome {
+    /// Busy over available worker time; absent without a limit of workers, or where it never served.
+    pub fn utilization(&self) -> Option<f64> {
+        self.worker_time?.utilization()
+    }
+}
+
 impl Outcome {
     /// All measured connections.
     pub fn total(&self) -> Traffic {
@@ -254,6 +299,16 @@ impl Outcome {
     /// Measured connections that failed for `cause`.
     pub fn failed(&self, cause: FailureCause) -> u64 {
         self.failures[cause as usize]
+    }
+
+    /// Connections that failed for `cause` in the window, whenever they began.
+    pub fn broken(&self, cause: FailureCause) -> u64 {
+        self.broken[cause as usize]
+    }
+
+    /// Connections that failed in the window, whenever they began.
+    pub fn broken_connections(&self) -> u64 {
+        self.broken.iter().sum()
     }
 
     /// Measured connections whose placing decision had this outcome.
@@ -268,8 +323,9 @@ impl Outcome {
         all
     }
 
-    /// Checks that nothing got lost: every connection that began has completed or failed for one cause, and the
-    /// rows of every table add up to the same totals.
+    /// Checks that nothing got lost. By beginning: every connection that began has completed or failed for one cause, and
+    /// the rows of every table add up to the same totals. By time: what was under way at the beginning of the window or
+    /// began in it has ended in it or was under way at its end, and the timeline adds up to the window.
     ///
     /// # Panics
     /// If they do not: that is a fault of the simulator.
@@ -290,5 +346,20 @@ impl Outcome {
             "connections without a backend"
         );
         assert_eq!(self.nowhere.connections, self.decided(PlacementOutcome::Dropped), "dropped connections");
+        self.assert_conserved_in_time();
+    }
+
+    fn assert_conserved_in_time(&self) {
+        assert_eq!(
+            self.under_way_at_start + self.started,
+            self.ended + self.under_way_at_end,
+            "connections under way, and those that ended"
+        );
+        let samples = self.timeline.traffic.iter().flat_map(|row| row.iter().flat_map(ByZone::pairs));
+        let (began, broken) = samples.fold((0, 0), |(began, broken), (_, sample)| {
+            (began + sample.connections, broken + sample.failed)
+        });
+        assert_eq!(began, self.started, "connections that began, and those of the timeline");
+        assert_eq!(broken, self.broken_connections(), "connections that failed, and those of the timeline");
     }
 }

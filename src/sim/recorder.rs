@@ -1,13 +1,15 @@
 //! What is measured while the world runs.
 //!
-//! Only connections that begin in the measured window count, to their end. Levels are integrated over the window.
+//! Two accounts stand beside each other. By beginning: the connections that begin in the measured window, followed to
+//! their end. By time: what happens in the window, of every connection that is open then, whenever it began. Levels are
+//! integrated over the window.
 
 use prefetch_index::prefetch_index;
 
 use super::flow::{Flow, Mark};
 use super::outcome::{
     BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Timeline, Traffic, TrafficSample,
-    ZoneSample,
+    WorkerTime, ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
 use super::station::Station;
@@ -43,20 +45,57 @@ struct Load {
     traffic: Traffic,
     active: u64,
     peak_active: u64,
+    /// Requests that were sent to it.
+    asked: u64,
 }
 
-#[derive(Debug, Default)]
+const _: () = assert!(size_of::<Load>() == 64);
+
+#[derive(Debug)]
 struct BackendRecord {
     load: Load,
+    /// Whether it serves: it runs, and is not broken.
+    serves: bool,
+    /// 1 while it serves and is configured.
+    available: Level,
     /// Whether the load balancer holds it healthy; absent while it is not configured.
     held_healthy: Option<bool>,
     held_since: SimTime,
-    /// The sum of the samples' utilizations, each times its length, in nanoseconds.
-    busy_nanos: Option<f64>,
     known: BackendOutcome,
 }
 
 impl BackendRecord {
+    fn new() -> Self {
+        Self {
+            load: Load::default(),
+            serves: true,
+            available: Level::default(),
+            held_healthy: None,
+            held_since: SimTime::ZERO,
+            known: BackendOutcome::default(),
+        }
+    }
+
+    fn count_availability(&mut self, now: SimTime) {
+        self.available.set(now, u64::from(self.serves && self.held_healthy.is_some()));
+    }
+
+    /// Takes a sample's worker time: that on offer, and what of it was in use. Workers are on offer while the backend serves
+    /// and is configured: what a removed one finishes is not counted. Nothing without a limit of workers, or where none
+    /// was on offer.
+    fn take_worker_time(&mut self, now: SimTime, station: &mut Station<'_>) -> Option<WorkerTime> {
+        let nanos = self.available.area(now);
+        self.available.restart(now);
+        self.known.available_nanos += nanos as u64;
+        let busy = station.take_busy(now)?;
+        let offered = nanos * u128::from(station.workers()?);
+        let time = WorkerTime { busy: busy.min(offered), offered };
+        self.known.worker_time.get_or_insert_default().add(time);
+        let peak = self.known.peak_utilization;
+        self.known.peak_utilization = peak.into_iter().chain(time.utilization()).reduce(f64::max);
+        (offered > 0).then_some(time)
+    }
+
     fn count_time(&mut self, timing: &Timing, now: SimTime) {
         let nanos = timing.measured_part(self.held_since, now).as_nanos();
         if let Some(healthy) = self.held_healthy {
@@ -70,7 +109,10 @@ impl BackendRecord {
 #[derive(Debug)]
 pub(super) struct Recorder {
     timing: Timing,
-    window_end: SimTime,
+    /// Whether the measured window has begun and not ended.
+    is_measuring: bool,
+    /// Connections that are over, whenever they began.
+    over: u64,
     backend_zones: IdVec<BackendId, ZoneId>,
     client_places: IdVec<ClientId, PlaceId>,
     /// Where the pairs of each client group's place begin.
@@ -82,8 +124,6 @@ pub(super) struct Recorder {
     pairs: Vec<Pair>,
     backends: IdVec<BackendId, BackendRecord>,
     healthy: IdVec<ZoneId, Level>,
-    /// The utilizations of each zone's backends in this sample: their sum and number.
-    busy: IdVec<ZoneId, (f64, u32)>,
     responses: Responses,
     sample_start: SimTime,
     sample_end: SimTime,
@@ -102,17 +142,17 @@ impl Recorder {
         let row = || scenario.places.iter().map(|_| ByZone::<TrafficSample>::new(zones)).collect();
         Self {
             timing: scenario.timing,
-            window_end: scenario.timing.window_end(),
+            is_measuring: false,
+            over: 0,
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             client_places: scenario.clients.iter().map(|group| group.place).collect(),
             rows: scenario.clients.iter().map(|group| group.place.index() * zones).collect(),
             zones,
             traffic: vec![Traffic::default(); scenario.clients.len() * (zones + 1)],
             pairs,
-            backends: scenario.backends.iter().map(|_| BackendRecord::default()).collect(),
+            backends: scenario.backends.iter().map(|_| BackendRecord::new()).collect(),
             healthy: IdVec::from_fn(zones, |_| Level::default()),
             responses: Responses::default(),
-            busy: IdVec::from_fn(zones, |_| (0.0, 0)),
             sample_start: scenario.timing.window_start(),
             sample_end: scenario.timing.sample_end(scenario.timing.window_start()),
             samples_done: 0,
@@ -150,7 +190,7 @@ impl Recorder {
     pub(super) fn activated(&mut self, now: SimTime, client: ClientId, backend: BackendId) {
         let record = &mut self.backends[backend].load;
         record.active += 1;
-        if now < self.window_end {
+        if self.is_measuring {
             record.peak_active = record.peak_active.max(record.active);
         }
         self.pair(client, backend).active.up(now);
@@ -158,7 +198,7 @@ impl Recorder {
 
     #[inline]
     pub(super) fn connected(&mut self, now: SimTime, flow: &Flow, backend: BackendId) {
-        if flow.is_measured() {
+        if self.is_measuring {
             let pair = self.pair(flow.client, backend);
             let connect = now.since(flow.started).as_nanos();
             pair.sample_connect.record(connect);
@@ -174,9 +214,10 @@ impl Recorder {
 
     #[inline]
     pub(super) fn requested(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
-        if flow.is_measured() {
+        if self.is_measuring {
             let traffic = Traffic { request_bytes: bytes, ..Traffic::default() };
             self.add(flow.client, Some(backend), &traffic);
+            self.backends[backend].load.asked += 1;
         }
     }
 
@@ -185,7 +226,7 @@ impl Recorder {
         let taken = now.since(flow.sent).as_nanos();
         self.responses.count += 1;
         self.responses.nanos += taken;
-        if flow.is_measured() {
+        if self.is_measuring {
             let traffic = Traffic { requests: 1, response_bytes: bytes, ..Traffic::default() };
             self.add(flow.client, Some(backend), &traffic);
             let pair = self.pair(flow.client, backend);
@@ -194,22 +235,24 @@ impl Recorder {
         }
     }
 
-    pub(super) fn diverted(&mut self, flow: &Flow) {
-        self.outcome.diverted_connections += u64::from(flow.is_measured());
+    pub(super) fn diverted(&mut self) {
+        self.outcome.diverted_connections += u64::from(self.is_measuring);
     }
 
     #[inline]
     pub(super) fn ended(&mut self, now: SimTime, flow: &Flow, failure: Option<FailureCause>) {
-        let place = self.client_places[flow.client];
-        let zone = flow.backend.map(|backend| self.backend_zones[backend]);
-        // The timeline shows every failure of the window, also of connections that began before it.
-        if failure.is_some() && self.timing.is_measured(now) {
-            let sample = self.sample_of(now);
-            self.outcome.timeline.traffic[sample][place].at(zone).failed += 1;
+        self.over += 1;
+        if self.is_measuring {
+            self.outcome.ended += 1;
+            if let Some(cause) = failure {
+                self.broke(now, flow, cause);
+            }
         }
         if !flow.is_measured() {
             return;
         }
+        let place = self.client_places[flow.client];
+        let zone = flow.backend.map(|backend| self.backend_zones[backend]);
         let failed = u64::from(failure.is_some());
         let traffic = Traffic { connections: 1, failed_connections: failed, ..Traffic::default() };
         self.add(flow.client, flow.backend, &traffic);
@@ -231,6 +274,17 @@ impl Recorder {
         }
     }
 
+    /// A connection failed in the window, whenever it began.
+    #[cold]
+    fn broke(&mut self, now: SimTime, flow: &Flow, cause: FailureCause) {
+        let place = self.client_places[flow.client];
+        let zone = flow.backend.map(|backend| self.backend_zones[backend]);
+        let sample = self.sample_of(now);
+        self.outcome.timeline.traffic[sample][place].at(zone).failed += 1;
+        self.outcome.broken[cause as usize] += 1;
+        self.outcome.broken_open += u64::from(flow.marks.has(Mark::Opened));
+    }
+
     pub(super) fn held(&mut self, now: SimTime, backend: BackendId, healthy: Option<bool>) {
         let record = &mut self.backends[backend];
         let level = &mut self.healthy[self.backend_zones[backend]];
@@ -241,16 +295,33 @@ impl Recorder {
             _ => {}
         }
         record.held_healthy = healthy;
+        record.count_availability(now);
+    }
+
+    /// A backend serves from now on, or does not: it has failed, or is broken.
+    pub(super) fn serves(&mut self, now: SimTime, backend: BackendId, so: bool) {
+        let record = &mut self.backends[backend];
+        if record.serves != so {
+            record.serves = so;
+            record.count_availability(now);
+        }
     }
 
     pub(super) fn window_starts(&mut self, now: SimTime) {
+        self.is_measuring = true;
+        self.outcome.under_way_at_start = self.outcome.opened - self.over;
         self.pairs.iter_mut().for_each(|pair| pair.active.restart(now));
         self.healthy.iter_mut().for_each(|level| level.restart(now));
         self.responses = Responses::default();
-        self.backends.iter_mut().for_each(|record| record.load.peak_active = record.load.active);
+        for record in self.backends.iter_mut() {
+            record.load.peak_active = record.load.active;
+            record.available.restart(now);
+        }
     }
 
     pub(super) fn window_ends(&mut self, now: SimTime, stations: &IdVec<BackendId, Station<'_>>) {
+        self.is_measuring = false;
+        self.outcome.under_way_at_end = self.outcome.opened - self.over;
         for (record, station) in self.backends.iter_mut().zip(stations) {
             record.known.mean_queue_length = station.mean_queue_length(now, self.timing.duration);
             record.known.mean_wait = station.mean_wait();
@@ -264,23 +335,20 @@ impl Recorder {
         stations: &mut IdVec<BackendId, Station<'_>>,
     ) {
         let length = now.since(self.sample_start).as_nanos() as f64;
+        let mut by_zone: IdVec<ZoneId, WorkerTime> =
+            self.healthy.iter().map(|_| WorkerTime::default()).collect();
         for (backend, station) in stations.pairs_mut() {
-            let Some(utilization) = station.take_utilization(now, length) else { continue };
-            let record = &mut self.backends[backend];
-            *record.busy_nanos.get_or_insert(0.0) += utilization * length;
-            let peak = &mut record.known.peak_utilization;
-            *peak = Some(peak.unwrap_or(0.0).max(utilization));
-            if record.held_healthy.is_some() {
-                let (sum, count) = &mut self.busy[self.backend_zones[backend]];
-                *sum += utilization;
-                *count += 1;
+            if let Some(time) = self.backends[backend].take_worker_time(now, station) {
+                by_zone[self.backend_zones[backend]].add(time);
             }
         }
         let row = &mut self.outcome.timeline.traffic[self.samples_done];
         let samples = row.iter_mut().flat_map(|samples| samples.zones.iter_mut());
         for (sample, pair) in samples.zip(self.pairs.iter_mut()) {
             sample.connections += std::mem::take(&mut pair.sample_connections);
-            sample.active = pair.active.area(now) as f64 / length;
+            let area = pair.active.area(now);
+            self.outcome.open_nanos += area;
+            sample.active = area as f64 / length;
             pair.active.restart(now);
             sample.connect_p99 = pair.sample_connect.quantile(990);
             pair.end_connect_sample();
@@ -288,8 +356,7 @@ impl Recorder {
         for (zone, sample) in self.outcome.timeline.zones[self.samples_done].pairs_mut() {
             sample.healthy = self.healthy[zone].area(now) as f64 / length;
             self.healthy[zone].restart(now);
-            let (sum, count) = std::mem::take(&mut self.busy[zone]);
-            sample.utilization = (count > 0).then(|| sum / f64::from(count));
+            sample.utilization = by_zone[zone].utilization();
         }
         self.outcome.timeline.failover_switches[self.samples_done] =
             balancer.counters().failover_switches - self.counters.failover_switches;
@@ -302,18 +369,15 @@ impl Recorder {
     }
 
     pub(super) fn finish(mut self, now: SimTime, events: u64) -> Outcome {
-        let duration = self.timing.duration.as_nanos() as f64;
         for record in self.backends.iter_mut() {
             record.count_time(&self.timing, now);
         }
         let places = self.pairs.len() / self.zones;
-        // Some of the window's connections have connected after its end.
-        self.pairs.iter_mut().for_each(Pair::end_connect_sample);
         let mut latencies = self.pairs.into_iter().map(|pair| pair.latency);
         let latency = (0..places).map(|_| latencies.by_ref().take(self.zones).collect()).collect();
         let backend = |record: &BackendRecord| BackendOutcome {
             traffic: record.load.traffic,
-            utilization: record.busy_nanos.map(|nanos| nanos / duration),
+            asked: record.load.asked,
             peak_active: record.load.peak_active,
             ..record.known
         };

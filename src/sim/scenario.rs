@@ -53,6 +53,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// How `backend` serves.
+    pub fn server(&self, backend: BackendId) -> &Server {
+        &self.groups[self.backends[backend].group].server
+    }
+
     /// The backends as the load balancer knows them at time 0, those that are checked in health `healthy`.
     pub fn members(&self, healthy: impl Fn(BackendId) -> bool) -> IdVec<BackendId, Member> {
         let member = |(id, spec): (BackendId, &BackendSpec)| Member {

@@ -7,6 +7,7 @@ use super::flow::{Current, Draw, FlowState, Flows};
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::outcome::FailureCause;
+use super::recorder::Recorder;
 use super::station::{Admission, Job};
 use crate::ids::BackendId;
 use crate::lb::packet::Protocol;
@@ -189,8 +190,16 @@ impl Machines<'_> {
         deliver(done, flow, calendar);
     }
 
-    pub(super) fn replace(&mut self, backend: BackendId, flows: &mut Flows<'_>, calendar: &mut Calendar) {
-        self.machines[backend].replace(calendar.now());
+    pub(super) fn replace(
+        &mut self,
+        backend: BackendId,
+        flows: &mut Flows<'_>,
+        calendar: &mut Calendar,
+        recorder: &mut Recorder,
+    ) {
+        let (machine, now) = (&mut self.machines[backend], calendar.now());
+        machine.replace(now);
+        recorder.serves(now, backend, machine.state() == MachineState::Up);
         self.plan_renewal(backend, calendar);
         self.went_down(backend, flows, calendar);
     }

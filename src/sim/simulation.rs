@@ -54,7 +54,9 @@ impl<'a> Simulation<'a> {
 
     fn plan(&mut self) {
         let Self { scenario, calendar, front, machines, .. } = self;
+        // The window is half-open: both ends come before whatever else happens at their time.
         calendar.plan(scenario.timing.window_start(), Event::WindowStarts);
+        calendar.plan(scenario.timing.window_end(), Event::WindowEnds);
         self.faults.plan(calendar);
         for (number, operation) in (0..).zip(&scenario.operations) {
             calendar.plan(operation.at, Event::Operation { number });
@@ -166,16 +168,15 @@ impl<'a> Simulation<'a> {
                 front.recorder.window_starts(now);
                 front.balancer.restart_counters(now);
                 machines.stations.iter_mut().for_each(|station| station.restart(now));
-                calendar.plan(scenario.timing.sample_end(now), Event::SampleEnds);
+                plan_sample(scenario, calendar);
             }
             Event::SampleEnds => {
-                let FrontSide { balancer, recorder, .. } = front;
-                recorder.sample_ends(now, balancer, &mut machines.stations);
-                if now < scenario.timing.window_end() {
-                    calendar.plan(scenario.timing.sample_end(now), Event::SampleEnds);
-                } else {
-                    recorder.window_ends(now, &machines.stations);
-                }
+                front.recorder.sample_ends(now, &front.balancer, &mut machines.stations);
+                plan_sample(scenario, calendar);
+            }
+            Event::WindowEnds => {
+                front.recorder.sample_ends(now, &front.balancer, &mut machines.stations);
+                front.recorder.window_ends(now, &machines.stations);
             }
         }
         Ok(())
@@ -184,10 +185,10 @@ impl<'a> Simulation<'a> {
     fn step_of_backend(&mut self, backend: BackendId, step: BackendStep) {
         let Self { calendar, front, flows, machines, .. } = self;
         match step {
-            BackendStep::Renewal => machines.renew(backend, flows, calendar),
+            BackendStep::Renewal => machines.renew(backend, flows, calendar, &mut front.recorder),
             BackendStep::Boots => {
                 self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(calendar.now(), backend));
-                machines.replace(backend, flows, calendar);
+                machines.replace(backend, flows, calendar, &mut front.recorder);
                 change(&[Change::Add(backend)], front, machines, calendar);
             }
             BackendStep::SharedEnds => machines.shared_ends(backend, flows, calendar),
@@ -265,6 +266,14 @@ impl<'a> Simulation<'a> {
         }
         self.flows.release(id);
         Ok(())
+    }
+}
+
+/// The next sample ends, if the window does not end with it.
+fn plan_sample(scenario: &Scenario, calendar: &mut Calendar) {
+    let end = scenario.timing.sample_end(calendar.now());
+    if end < scenario.timing.window_end() {
+        calendar.plan(end, Event::SampleEnds);
     }
 }
 

@@ -170,10 +170,9 @@ impl<'a> Station<'a> {
         dropped.into_iter().map(|(job, _)| job).collect()
     }
 
-    /// The share of its workers that were busy since the last call, `length` nanoseconds ago; absent without a limit.
-    pub(super) fn take_utilization(&mut self, now: SimTime, length: f64) -> Option<f64> {
-        let limits = self.limits.as_mut()?;
-        Some(limits.take_busy(now) as f64 / (limits.workers as f64 * length))
+    /// Worker time in use since the last call, in nanoseconds; absent without a limit.
+    pub(super) fn take_busy(&mut self, now: SimTime) -> Option<u128> {
+        Some(self.limits.as_mut()?.take_busy(now))
     }
 
     /// The mean number of jobs that waited since [`Self::restart`], `length` ago; absent without a limit.

@@ -142,7 +142,7 @@ fn assert_sound(scenario: &Scenario, outcome: &Outcome) {
     let window = scenario.timing.duration.as_nanos();
     for (id, backend) in outcome.backends.pairs() {
         assert!(backend.unhealthy_nanos <= backend.configured_nanos && backend.configured_nanos <= window);
-        for share in [backend.utilization, backend.peak_utilization].into_iter().flatten() {
+        for share in [backend.utilization(), backend.peak_utilization].into_iter().flatten() {
             assert!((0.0..=1.0 + 1e-9).contains(&share), "{id:?} is busy {share}");
         }
         assert!(backend.mean_queue_length.is_none_or(|length| length >= 0.0));

@@ -93,6 +93,46 @@ impl ShortWarmup {
     }
 }
 
+/// A cell in whose measured window no connection began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuietCell {
+    /// The cell's number.
+    pub cell: usize,
+    /// The cell in words.
+    pub name: String,
+    /// How many connections were open in the window, on average over time and replications.
+    pub open_connections: f64,
+}
+
+impl QuietCell {
+    /// The cell of `summary`, if nothing began in it.
+    pub(super) fn of(experiment: &Experiment, summary: &CellSummary) -> Option<Self> {
+        let mean = |name: &str| {
+            let found = summary.metrics.iter().find(|found| found.metric.name == name);
+            found.and_then(|found| found.interval).map_or(0.0, |interval| interval.mean)
+        };
+        (mean("connections") == 0.0).then(|| Self {
+            cell: summary.cell,
+            name: experiment.describe(&experiment.cells()[summary.cell]),
+            open_connections: mean("open_connections"),
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { name, open_connections, .. } = self;
+        let unknown = "nothing is known of failure_ratio and of the shares of connections";
+        if *open_connections == 0.0 {
+            return format!(
+                "no connection began in the measured window of {name}, and none was open: {unknown}"
+            );
+        }
+        let open = Unit::Number.text(*open_connections);
+        format!(
+            "no connection began in the measured window of {name}: {unknown}; bytes, dollars, requests, latencies and broken              connections are those of the {open} that were open on average; shorten simulation.warmup or lengthen              simulation.duration to see some begin"
+        )
+    }
+}
+
 /// What cells that are run for a precision came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionEntry {

@@ -54,7 +54,7 @@ fn four_workers(seed: u32, name: &'static str, source: &'static str, discipline:
 
 fn busy(share: f64) -> Check {
     check("share of busy workers", share, 0.01, |outcome| {
-        let shares = outcome.backends.iter().map(|backend| backend.utilization.unwrap_or(0.0));
+        let shares = outcome.backends.iter().map(|backend| backend.utilization().unwrap_or(0.0));
         Part { part: shares.sum(), whole: outcome.backends.len() as f64 }
     })
 }
