@@ -5,6 +5,7 @@ pub mod disagreement;
 pub mod expect;
 pub mod explain;
 pub mod gather;
+pub mod offered;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;

@@ -6,6 +6,7 @@ mod console;
 mod expect;
 pub(crate) mod explain;
 mod merge;
+mod offered;
 pub mod pages;
 mod plot;
 mod recommend;

@@ -1,37 +1,47 @@
-//! What the rules alone say of a scenario, without simulating: shares of connections by state of health, and their mean.
+//! What the rules alone say of a scenario, without simulating: shares of connections and loads by state of health, and in
+//! the long run.
 //!
-//! A state is the number of healthy backends of each zone and role: which of them are healthy does not matter to shares.
-//! In each state the policy, which the engine asks too, gives every client group its backends, among which hashing spreads
-//! connections evenly. Backends fail independently of each other, so that the numbers are sums of independent
-//! up-or-down variables (binomial if all are alike), each up for mttf / (mttf + mttr) of the time. The time until a
-//! failure is detected is left out. [`caveats()`] says what else does not hold.
+//! A state is the number of healthy backends of each pool: of backends of one zone and role that are alike, it does not
+//! matter to shares which of them are healthy. States that health can't tell apart are one: a backend that no check judges
+//! is always held healthy, and so is one whose failures its check does not see; what reaches it while it is dead is
+//! counted all the same. In each state the policy, which the engine asks too, gives every client group its backends, among
+//! which hashing spreads connections by weight. Backends fail independently of each other, so that the numbers are sums of
+//! independent up-or-down variables (binomial if all are alike), each up for mttf / (mttf + mttr) of the time. The time
+//! until a failure is detected is left out. [`caveats()`] says what else does not hold.
 
 mod caveats;
-mod shares;
+mod phases;
+mod rates;
 
-use crate::ids::{BackendId, Id, IdVec, ZoneId};
-use crate::lb::backend::{Member, Role};
-use crate::lb::policy::PolicyState;
+use std::collections::BTreeMap;
+
+use crate::ids::{BackendId, ZoneId};
+use crate::lb::backend::Role;
 use crate::results::observed::QuestionError;
 use crate::sim::scenario::{BackendSpec, FailureMode, Failures, Scenario};
-use crate::time::SimTime;
 pub use caveats::{Caveat, caveats};
-pub use shares::{Shares, mean};
+pub use phases::{FaultPhase, PhaseLoad, phases};
+pub use rates::Shares;
+use rates::{Rates, Situation};
 
 /// More states than anybody reads, and than are quickly computed.
 pub const STATES_MAX: usize = 200_000;
 
-/// The configured backends of one zone and role.
+/// Configured backends of one zone and role that are alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZonePool {
     /// Their zone.
     pub zone: ZoneId,
     /// Their role.
     pub role: Role,
-    /// How many they are.
-    pub size: usize,
-    /// The probability of each number of healthy ones, from 0 to `size`.
+    /// Who they are.
+    pub members: Vec<BackendId>,
+    /// The probability of each number of members that are held healthy, from 0 to all.
     pub probabilities: Vec<f64>,
+    /// Whether a check judges them, so that they can be held unhealthy.
+    pub is_judged: bool,
+    /// The probability that one that is held unhealthy, or healthy, serves.
+    serves: [f64; 2],
 }
 
 /// One state of health.
@@ -52,7 +62,7 @@ pub struct Expectation {
     pub pools: Vec<ZonePool>,
     /// Every state, the first pool changing slowest, from all healthy to none.
     pub states: Vec<State>,
-    /// The mean over states.
+    /// What follows in the long run.
     pub mean: Shares,
 }
 
@@ -62,42 +72,68 @@ pub struct Expectation {
 /// If there are more.
 pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionError> {
     let pools = pools(scenario);
-    let count = pools.iter().try_fold(1_usize, |count, pool| count.checked_mul(pool.size + 1));
+    let levels = |pool: &ZonePool| if pool.is_judged { pool.members.len() + 1 } else { 1 };
+    let count = pools.iter().try_fold(1_usize, |count, pool| count.checked_mul(levels(pool)));
     let Some(count) = count.filter(|count| *count <= most) else {
         return Err(QuestionError(format!(
             "there are more than {most} states of health (zones × roles × numbers of healthy backends); \
              try smaller groups"
         )));
     };
-    let states: Vec<State> = (0..count).map(|number| state(scenario, &pools, number)).collect();
-    let mean = mean(&states);
+    let mut long_run = Rates::none(scenario);
+    let mut states = Vec::with_capacity(count);
+    for number in 0..count {
+        let healthy = healthy_in(&pools, number, levels);
+        let chances = pools.iter().zip(&healthy).map(|(pool, healthy)| pool.probabilities[*healthy]);
+        let probability: f64 = chances.product();
+        let rates = situation(scenario, &pools, &healthy).rates();
+        long_run.add(&rates, probability);
+        states.push(State { shares: rates.shares(scenario, &pools, Some(&healthy)), healthy, probability });
+    }
+    long_run.even_out(&pools);
+    let mean = long_run.shares(scenario, &pools, None);
     Ok(Expectation { pools, states, mean })
 }
 
 /// The pools that are configured at the beginning.
 fn pools(scenario: &Scenario) -> Vec<ZonePool> {
-    let zones = (0..scenario.zones.len()).map(ZoneId::from_index);
-    let places = zones.flat_map(|zone| [Role::Primary, Role::Failover].map(|role| (zone, role)));
-    let pool = |(zone, role)| {
-        let members: Vec<&BackendSpec> = scenario
-            .backends
-            .iter()
-            .filter(|spec| spec.configured && spec.zone == zone && spec.role == role)
-            .collect();
-        let up = members.iter().map(|spec| availability(scenario, spec));
-        (!members.is_empty()).then(|| ZonePool { zone, role, size: members.len(), probabilities: counts(up) })
+    let mut pools: BTreeMap<(ZoneId, Role, usize), Vec<BackendId>> = BTreeMap::new();
+    for (backend, spec) in scenario.backends.pairs().filter(|(_, spec)| spec.configured) {
+        let alike = scenario.backends.pairs().position(|(_, other)| are_alike(scenario, spec, other));
+        let first = alike.unwrap_or_default();
+        pools.entry((spec.zone, spec.role, first)).or_default().push(backend);
+    }
+    let pool = |((zone, role, _), members): ((ZoneId, Role, usize), Vec<BackendId>)| {
+        let spec = &scenario.backends[members[0]];
+        let failures = scenario.groups[spec.group].server.failures.as_ref();
+        let unseen = failures.is_some_and(|failures| failures.mode == FailureMode::ServingOnly);
+        let is_judged = spec.checked && !unseen;
+        let up = failures.map_or(1.0, availability);
+        let held_healthy = if is_judged { up } else { 1.0 };
+        let serves = match failures.map(|failures| failures.mode) {
+            Some(FailureMode::UnhealthyOnly) => [1.0, 1.0],
+            _ if is_judged => [0.0, 1.0],
+            _ => [0.0, up],
+        };
+        let probabilities = counts(members.iter().map(|_| held_healthy));
+        ZonePool { zone, role, members, probabilities, is_judged, serves }
     };
-    places.filter_map(pool).collect()
+    pools.into_iter().map(pool).collect()
 }
 
-/// The long-run share of time in which a backend is healthy: always if it is not checked, or no check sees its failures.
-fn availability(scenario: &Scenario, spec: &BackendSpec) -> f64 {
-    let seen = |failures: &&Failures| spec.checked && failures.mode != FailureMode::ServingOnly;
-    let failures = scenario.groups[spec.group].server.failures.as_ref().filter(seen);
-    failures.map_or(1.0, |failures| {
-        let (up, down) = (failures.time_to_failure.mean(), failures.time_to_repair.mean());
-        up / (up + down)
-    })
+/// Whether two backends of one zone and role are interchangeable.
+fn are_alike(scenario: &Scenario, one: &BackendSpec, other: &BackendSpec) -> bool {
+    let [a, b] = [one, other].map(|spec| &scenario.groups[spec.group]);
+    one.checked == other.checked
+        && one.configured == other.configured
+        && a.server == b.server
+        && (!scenario.balancer.weighted || a.weight == b.weight)
+}
+
+/// The long-run share of time in which a backend has not failed.
+fn availability(failures: &Failures) -> f64 {
+    let (up, down) = (failures.time_to_failure.mean(), failures.time_to_repair.mean());
+    up / (up + down)
 }
 
 /// The law of the number of successes of independent trials: binomial if all are alike.
@@ -113,39 +149,26 @@ fn counts(successes: impl Iterator<Item = f64>) -> Vec<f64> {
     law
 }
 
-/// The state with this number: 0 is all healthy.
-fn state(scenario: &Scenario, pools: &[ZonePool], mut number: usize) -> State {
+/// How many are healthy of each pool in the state with this number: in 0 all are.
+fn healthy_in(pools: &[ZonePool], mut number: usize, levels: impl Fn(&ZonePool) -> usize) -> Vec<usize> {
     let mut healthy = vec![0; pools.len()];
     for (index, pool) in pools.iter().enumerate().rev() {
-        healthy[index] = pool.size - number % (pool.size + 1);
-        number /= pool.size + 1;
+        healthy[index] = pool.members.len() - number % levels(pool);
+        number /= levels(pool);
     }
-    let probability =
-        pools.iter().zip(&healthy).map(|(pool, healthy)| pool.probabilities[*healthy]).product();
-    let shares = shares(scenario, pools, &healthy);
-    State { healthy, probability, shares }
+    healthy
 }
 
-fn shares(scenario: &Scenario, pools: &[ZonePool], healthy: &[usize]) -> Shares {
-    let members = pools.iter().zip(healthy).flat_map(|(pool, healthy)| {
-        (0..pool.size).map(move |index| Member {
-            name: String::new(),
-            zone: pool.zone,
-            role: pool.role,
-            configured: true,
-            healthy: index < *healthy,
-        })
-    });
-    let members: IdVec<BackendId, Member> = members.collect();
-    let policy = &scenario.balancer.policy;
-    let roster = policy.roster(scenario.zones.len(), members);
-    let state = PolicyState { now: SimTime::ZERO, roster: &roster };
-    let mut shares = shares::Sum::new(pools, healthy);
-    for client in scenario.clients.iter() {
-        let placement = policy.decide(state, client.origin);
-        shares.add(client, scenario.places[client.place].zone, &placement, &roster);
+fn situation<'a>(scenario: &'a Scenario, pools: &[ZonePool], healthy: &[usize]) -> Situation<'a> {
+    let mut situation = Situation::new(scenario);
+    for (pool, healthy) in pools.iter().zip(healthy) {
+        for (index, backend) in pool.members.iter().enumerate() {
+            let is_healthy = index < *healthy;
+            situation.members[*backend].healthy = is_healthy;
+            situation.serves[*backend] = pool.serves[usize::from(is_healthy)];
+        }
     }
-    shares.finish()
+    situation
 }
 
 #[cfg(test)]

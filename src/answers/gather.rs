@@ -1,5 +1,21 @@
 //! Items without their repetitions, and items that belong together.
 
+use crate::experiment::Cell;
+
+/// `cells` in few words: arms and axis values.
+pub fn span_text(cells: &[&Cell]) -> String {
+    let name = |cell: &&Cell| {
+        let values = cell.values.iter().flatten().map(|value| format!(" {value}"));
+        format!("{}{}", cell.arm, values.collect::<String>())
+    };
+    match cells {
+        [first, .., last] if last.index - first.index == cells.len() - 1 => {
+            format!("{} … {} ({} cells)", name(first), name(last), cells.len())
+        }
+        _ => cells.iter().map(name).collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// Each of `items` once, where it first stands.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();

@@ -6,15 +6,16 @@ use clap::Args;
 use serde::Serialize;
 
 use super::console::Console;
+use super::offered::warn_of_overload;
 use super::{AnswerFormat, ExperimentArgs, Status};
 use crate::answers::expect::{
     Caveat, Expectation, STATES_MAX, Shares, State, ZonePool, caveats, expect as expect_one,
 };
 use crate::answers::explain::check_name;
 use crate::answers::gather::distinct;
+use crate::answers::offered::{OfferedLoad, OfferedRow, cell_rows, offered_rows, overload_warnings};
 use crate::experiment::{Cell, Experiment};
 use crate::lb::backend::Role;
-use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
 use crate::results::record::{Record, csv_text};
 use crate::sim::scenario::Scenario;
@@ -28,8 +29,6 @@ pub(super) struct ExpectArgs {
     #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
     format: AnswerFormat,
 }
-
-const HOTTEST: &Metric = Metric::named("backend_load_max_over_mean");
 
 /// A warm-up after which no world remembers how it began: ten years.
 const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
@@ -60,6 +59,7 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
         AnswerFormat::Csv => csv_text(&csv_records(&experiment, &cells)),
         AnswerFormat::Json => serde_json::to_string_pretty(&json(&experiment, &cells))? + "\n",
     })?;
+    warn_of_overload(&overload_warnings(&experiment, &offered_rows(&experiment)), console);
     if args.format == AnswerFormat::Csv {
         all_caveats(&cells).iter().for_each(|caveat| console.note(&format!("note: {caveat}")));
     }
@@ -71,11 +71,16 @@ fn all_caveats<'a>(cells: &'a [Expected<'_>]) -> Vec<&'a str> {
     distinct(cells.iter().flat_map(|cell| &cell.caveats).map(|caveat| caveat.text.as_str()))
 }
 
-/// The pools' names: their zones, and the role if it is not the primary one.
+/// The pools' names: their zones, the role if it is not the primary one, and the first group where a zone and role has
+/// several pools.
 fn pool_names(scenario: &Scenario, pools: &[ZonePool]) -> Vec<String> {
     let name = |pool: &ZonePool| {
         let role = if pool.role == Role::Failover { "_failover" } else { "" };
-        format!("{}{role}", scenario.zones[pool.zone])
+        let alone =
+            pools.iter().filter(|other| (other.zone, other.role) == (pool.zone, pool.role)).count() == 1;
+        let group = &scenario.groups[scenario.backends[pool.members[0]].group].name;
+        let group = if alone { String::new() } else { format!("_{group}") };
+        format!("{}{role}{group}", scenario.zones[pool.zone])
     };
     pools.iter().map(name).collect()
 }
@@ -86,6 +91,7 @@ struct JsonCell {
     cell: Record,
     mean: Record,
     states: Vec<Record>,
+    offered_load: Vec<Record>,
     not_included: Vec<String>,
 }
 
@@ -106,6 +112,7 @@ fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
             cell: cell_record(experiment, expected.cell),
             mean,
             states: expected.expectation.states.iter().map(state).collect(),
+            offered_load: cell_rows(experiment, &[expected.cell]).iter().map(offered_record).collect(),
             not_included: expected.caveats.iter().map(|caveat| caveat.text.clone()).collect(),
         }
     };
@@ -126,8 +133,11 @@ fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
                 record.put(format!("healthy_{name}"), count);
             }
             record.put("probability", probability);
-            let loads = names.iter().map(|name| at(name).and_then(|pool| shares.loads[pool])).collect();
-            put_shares(&mut record, &names, &Shares { loads, ..shares.clone() });
+            let of = |values: &[Option<f64>]| {
+                names.iter().map(|name| at(name).and_then(|pool| values[pool])).collect::<Vec<_>>()
+            };
+            let (loads, offered_loads) = (of(&shares.loads), of(&shares.offered_loads));
+            put_shares(&mut record, &names, &Shares { loads, offered_loads, ..shares.clone() });
             record
         };
         let Expectation { states, mean, .. } = &expected.expectation;
@@ -136,6 +146,20 @@ fn csv_records(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<Record> {
         records.extend(states.iter().map(state));
     }
     records
+}
+
+fn offered_record(row: &OfferedRow) -> Record {
+    let mut record = Record::default();
+    record.put("when", row.when.as_str());
+    let load = |load: &OfferedLoad| {
+        let mut record = Record::default();
+        record.put("before", load.before);
+        record.put("during", load.during);
+        serde_json::to_value(record).map(|value| (load.place.clone(), value))
+    };
+    let loads = row.loads.iter().filter_map(|entry| load(entry).ok());
+    record.put("loads", loads.collect::<serde_json::Map<_, _>>());
+    record
 }
 
 fn cell_record(experiment: &Experiment, cell: &Cell) -> Record {
@@ -150,9 +174,11 @@ fn cell_record(experiment: &Experiment, cell: &Cell) -> Record {
 
 fn put_shares(record: &mut Record, pools: &[String], shares: &Shares) {
     shares.as_metrics().into_iter().for_each(|(metric, share)| record.put(metric.name, share));
+    record.put("dead_connection_ratio", shares.dead);
     record.put("dropped_connection_ratio", shares.dropped);
-    record.put(HOTTEST.name, shares.hottest);
-    for (name, load) in pools.iter().zip(&shares.loads) {
+    shares.load_metrics().into_iter().for_each(|(metric, load)| record.put(metric.name, load));
+    for (name, (load, offered)) in pools.iter().zip(shares.loads.iter().zip(&shares.offered_loads)) {
         record.put(format!("load_{name}"), *load);
+        record.put(format!("offered_load_{name}"), *offered);
     }
 }

@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
+use super::offered::say_offered;
 use super::{ChartArgs, OverrideArgs, Status, threads};
 use crate::experiment::{AxisValue, Experiment, Overrides, QUICKSTART, Source};
 use crate::figures::draw::Format;
@@ -82,10 +83,12 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         };
         console.data(&table)?;
         console.note(&total);
+        say_offered(&experiment, true, console);
         return Ok(Status::Done);
     }
     let folder = Folder { path, shard, resume: args.resume, threads: threads(args.jobs)? };
     let charts = args.charts.files().filter(|_| shard.is_none());
+    say_offered(&experiment, false, console);
     match search {
         Some(search) => search::run(&search, &folder, charts, console),
         None => run_into(&folder, &experiment, charts, console),

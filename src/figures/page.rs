@@ -12,6 +12,7 @@ use super::error::FiguresError;
 use super::markup::escaped;
 use super::{charts, draw};
 use crate::answers::compare::{Comparison, compare};
+use crate::answers::offered::OfferedRow;
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
 use crate::results::observed::Observed;
@@ -28,6 +29,8 @@ struct Subject {
     experiment: Option<String>,
     /// What keeps the page from being whole.
     gaps: Vec<String>,
+    /// The load that is offered from the rules alone.
+    offered_load: Vec<OfferedRow>,
 }
 
 /// Writes the page of the folder `dir` to the file `out`.
@@ -65,14 +68,16 @@ impl Subject {
                 "manifest.json is not there: which version made these results is not known.".to_owned(),
             );
         }
-        gaps.extend(
-            Manifest::read(dir).iter().flat_map(Manifest::warnings).map(|line| format!("Warning: {line}.")),
-        );
+        let manifest = Manifest::read(dir);
+        let overload = manifest.iter().flat_map(|manifest| manifest.overload.iter().cloned());
+        let warnings = manifest.iter().flat_map(Manifest::warnings).chain(overload);
+        gaps.extend(warnings.map(|line| format!("Warning: {line}.")));
+        let offered_load = manifest.map(|manifest| manifest.offered_load).unwrap_or_default();
         let comparison = compare(&observed, None, &[]).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
         }
-        Ok(Self { results, comparison, experiment, gaps })
+        Ok(Self { results, comparison, experiment, gaps, offered_load })
     }
 
     fn html(&self) -> String {
@@ -96,6 +101,7 @@ impl Subject {
             ("thresholds", "Thresholds", tables::thresholds(&self.results)),
             ("summary", "Summary", Some(tables::summary(self))),
             ("comparison", "Comparison", Some(tables::comparison(self))),
+            ("load", "Offered load", tables::offered_load(&self.offered_load)),
             ("charts", "Charts", Some(self.charts())),
             ("experiment", "Experiment", Some(self.provenance())),
         ];

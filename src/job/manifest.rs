@@ -12,6 +12,7 @@ use super::agenda::Agenda;
 use super::journal::{JobCounts, experiment_hash};
 use super::shard::Shard;
 use super::warmup::FoundWarmup;
+use crate::answers::offered::{OfferedRow, offered_rows, overload_warnings};
 use crate::experiment::Experiment;
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
@@ -51,6 +52,12 @@ pub struct Manifest {
     /// The cells in whose measured window no connection began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_began: Vec<QuietCell>,
+    /// The load that is offered to each zone as the experiment begins and around its faults, from the rules alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered_load: Vec<OfferedRow>,
+    /// Warnings of what is too much of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overload: Vec<String>,
     /// Runs that are finished: all of them if the job is complete.
     pub finished_runs: u64,
     /// Whether every run of the job is finished.
@@ -88,6 +95,7 @@ impl Manifest {
     /// The manifest of a job that has ended, and whose cells came to `summaries`.
     pub(super) fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
         let short = summaries.iter().filter_map(|summary| ShortWarmup::of(experiment, summary));
+        let offered_load = offered_rows(experiment);
         let quiet = summaries.iter().filter_map(|summary| QuietCell::of(experiment, summary));
         let seconds = job.wall_time.as_secs_f64();
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -104,6 +112,8 @@ impl Manifest {
             warmup: job.warmup.map(|found| WarmupEntry::of(experiment, &found)),
             short_warmup: short.collect(),
             nothing_began: quiet.collect(),
+            overload: overload_warnings(experiment, &offered_load),
+            offered_load,
             finished_runs: job.finished_runs,
             complete: job.finished_runs == job.agenda.runs().len() as u64,
             events: job.total.events,

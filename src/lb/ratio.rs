@@ -17,6 +17,9 @@ use crate::unfit::Unfit;
 pub struct Ratio(f64);
 
 impl Ratio {
+    /// The whole.
+    pub const ONE: Self = Self(1.0);
+
     /// The ratio 0.0.
     pub const ZERO: Self = Self(0.0);
 

@@ -18,7 +18,7 @@ pub enum WeightState {
 
 /// The weight by which each backend is selected: its last valid one, or 1. All are equal as soon as one configured
 /// backend reported an invalid weight or none.
-pub(super) fn effective_weights(
+pub fn effective_weights(
     states: &IdVec<BackendId, WeightState>,
     last_valid: &IdVec<BackendId, f64>,
     is_configured: impl Fn(BackendId) -> bool,

@@ -7,7 +7,7 @@ use super::Good::{Low, Neither};
 use super::MetricWhole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
 use super::formula::{
     broken_per_connection_hour, bytes, cross_zone, cross_zone_usd_per_completed_gib, millis,
-    peak_utilization, usd_per_month,
+    open_connections, peak_utilization, usd_per_month,
 };
 use super::load::{busiest_backend, busiest_zone, highest_offered_load, mean_backends, utilization};
 use super::unit::Unit::{Number, Percent, Usd};

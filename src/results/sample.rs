@@ -332,7 +332,8 @@ impl SampleFolder {
 
     fn backends(&self, cells: &[SampleCell]) -> String {
         let columns = "replication,backend,group,zone,connections,requests,load_multiple,utilization,\
-                       peak_active,unhealthy_s,failed_connections,mean_queue_length,mean_wait_ms";
+                       peak_active,unhealthy_s,failed_connections,mean_queue_length,mean_wait_ms,\
+                       offered_load,available_s";
         self.table(columns, cells, |cell, put| {
             for replication in 0..self.replications {
                 for (zone, member) in
@@ -343,9 +344,11 @@ impl SampleFolder {
                     let multiple = skew * noise(replication * 17 + zone * 5 + member + cell.number);
                     let group = format!("ig-{}", char::from(b'a' + zone as u8));
                     let name = format!("{group}-{member},{group},{}", self.zone(zone));
-                    put(format!("{replication},{name},41000,123000,{multiple},0.5,20,150,9,0.3,1.5"));
+                    put(format!(
+                        "{replication},{name},41000,123000,{multiple},0.5,20,150,9,0.3,1.5,0.52,1650"
+                    ));
                 }
-                put(format!("{replication},,,,3,0,,,,,3,,"));
+                put(format!("{replication},,,,3,0,,,,,3,,,,"));
             }
         })
     }

@@ -8,9 +8,10 @@ use super::front::FrontSide;
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::scenario::{
-    BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario,
+    BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario, struck,
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
+use crate::lb::ratio::Ratio;
 use crate::random::{Purpose, RunSeed, StreamKey, below};
 use crate::time::{SimDuration, SimTime};
 
@@ -32,7 +33,7 @@ struct Targets {
     /// In the order in which they are chosen, the same in every arm.
     candidates: Vec<BackendId>,
     /// The share of those that are there when it strikes.
-    fraction: f64,
+    fraction: Ratio,
 }
 
 impl Targets {
@@ -40,8 +41,7 @@ impl Targets {
     fn hit(&self, is_there: impl Fn(BackendId) -> bool) -> Vec<BackendId> {
         let present = self.candidates.iter().copied().filter(|backend| is_there(*backend));
         let mut hit: Vec<BackendId> = present.collect();
-        let share = self.fraction * hit.len() as f64;
-        hit.truncate((share.round() as usize).max(usize::from(share > 0.0)));
+        hit.truncate(struck(self.fraction, hit.len()));
         hit.sort_unstable();
         hit
     }
@@ -129,7 +129,7 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
     let key = seed.stream(Purpose::FaultTargets, &format!("fault-{number}"));
     let effect = match &fault.effect {
         FaultEffect::Backends { targets, fraction, kind } => {
-            let targets = Targets { candidates: in_random_order(targets, key), fraction: fraction.value() };
+            let targets = Targets { candidates: in_random_order(targets, key), fraction: *fraction };
             StrikeEffect::Backends(targets, *kind)
         }
         FaultEffect::Link { between, kind } => StrikeEffect::Link(*between, *kind),
@@ -171,7 +171,7 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
 
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
     let strike = |at, end, mode| {
-        let targets = Targets { candidates: batch.to_vec(), fraction: 1.0 };
+        let targets = Targets { candidates: batch.to_vec(), fraction: Ratio::ONE };
         let effect = StrikeEffect::Backends(targets, BackendFault::Fails(mode));
         Strike { at, end: Some(end), effect }
     };
@@ -196,7 +196,6 @@ mod tests {
 
     use super::*;
     use crate::ids::Id;
-    use crate::lb::ratio::Ratio;
     use crate::random::Distribution;
 
     fn at(seconds: u64) -> SimTime {

@@ -21,7 +21,7 @@ use crate::random::Distribution;
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
-pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault};
+pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault, struck};
 
 /// A complete description of one world.
 #[derive(Clone, Debug, PartialEq)]

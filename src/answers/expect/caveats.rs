@@ -1,6 +1,5 @@
 //! What of a scenario the expectation leaves out.
 
-use crate::lb::weight::WeightState;
 use crate::sim::scenario::{ClientGroup, Failures, Scenario};
 use crate::time::SimDuration;
 use crate::workload::ArrivalSpec;
@@ -41,11 +40,10 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
          the window sees fewer failures than the long run"
     );
     let retries = has_client(|client| client.retries > 0) && !failures.is_empty();
-    let all: [(bool, &str); 12] = [
+    let all: [(bool, &str); 11] = [
         (faults > 0, &format!("the long-run mean is that without the {faults} scripted faults")),
         (operations > 0, &format!("states and mean are those before the {operations} operations")),
         (!affinity.is_five_tuple(), &spread),
-        (has_weights(scenario), "weights are left out: all backends weigh the same here"),
         (autoscaled, "groups that are autoscaled have their first size here"),
         (
             scenario.health_check.through_queue,
@@ -60,12 +58,4 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
     ];
     let caveat = |text: &str| Caveat { text: text.to_owned(), forbids_comparison: text != detected };
     all.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| caveat(text)).collect()
-}
-
-/// Whether some backend may weigh more than another.
-fn has_weights(scenario: &Scenario) -> bool {
-    let mut weights = scenario.groups.iter().map(|group| group.weight);
-    let first = weights.next();
-    scenario.balancer.weighted
-        && (weights.any(|weight| Some(weight) != first) || matches!(first, Some(WeightState::Invalid)))
 }

@@ -2,13 +2,24 @@
 
 use super::{Expected, all_caveats};
 use crate::answers::expect::{Shares, State};
-use crate::answers::gather::grouped;
+use crate::answers::gather::{grouped, span_text};
+use crate::answers::offered::offered_rows;
+use crate::cli::offered::offered;
 use crate::cli::table::Table;
 use crate::experiment::Experiment;
 use crate::metrics::unit::Unit;
 
 /// The most states shown of a policy; the other formats have all.
 const STATES_SHOWN: usize = 12;
+
+/// Which columns are numbers.
+const RIGHT: [bool; 9] = [false, true, true, true, true, true, true, true, true];
+
+const LEGEND: &str = "
+to dead: to backends that do not serve, whether a check sees it or not; hottest: the busiest backend
+load: connections of one (healthy) backend over its fair share, all connections shared out over the primaries by their
+workers as if all were well; offered: arriving work over the worker time that serves it, of the zone where it is highest
+";
 
 pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String {
     // Cells of which the same is expected are shown together.
@@ -19,11 +30,12 @@ pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String 
     for group in &groups {
         means.row([name(group)].into_iter().chain(fields(&group[0].expectation.mean)));
     }
-    text += &means.render("  ", &[false, true, true, true, true, true]);
+    text += &means.render("  ", &RIGHT[..8]);
     for group in &groups {
         text += &format!("\n{}\n{}", name(group), states(group[0]));
     }
-    text += "\nload: requests to one healthy backend over the mean of all that can serve; hottest: the busiest backend\n";
+    text += LEGEND;
+    text += &format!("\n{}", offered(&offered_rows(experiment), usize::MAX));
     let caveats = all_caveats(cells);
     if !caveats.is_empty() {
         text += "Not included:\n";
@@ -33,23 +45,14 @@ pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String 
 }
 
 fn name(group: &[&Expected<'_>]) -> String {
-    let cell = |expected: &&Expected<'_>| {
-        let values = expected.cell.values.iter().flatten().map(|value| format!(" {value}"));
-        format!("{}{}", expected.cell.arm, values.collect::<String>())
-    };
-    match group {
-        [first, .., last] if last.cell.index - first.cell.index == group.len() - 1 => {
-            format!("{} … {} ({} cells)", cell(first), cell(last), group.len())
-        }
-        _ => group.iter().map(cell).collect::<Vec<_>>().join(", "),
-    }
+    span_text(&group.iter().map(|expected| expected.cell).collect::<Vec<_>>())
 }
 
 fn header(first: &[&str], cells: &[Expected<'_>]) -> Table {
     let pools = cells.first().into_iter().flat_map(|cell| &cell.pools);
     let loads: Vec<String> = pools.map(|pool| format!("load {pool}")).collect();
     let mut names = first.to_vec();
-    names.extend(["cross-zone", "spilled", "to unhealthy", "dropped", "hottest"]);
+    names.extend(["cross-zone", "spilled", "to unhealthy", "to dead", "dropped", "hottest", "offered"]);
     names.extend(loads.iter().map(String::as_str));
     Table::new(&names)
 }
@@ -57,9 +60,11 @@ fn header(first: &[&str], cells: &[Expected<'_>]) -> Table {
 fn fields(shares: &Shares) -> Vec<String> {
     let text =
         |unit: Unit, value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| unit.text(value));
-    let of = [shares.cross_zone, Some(shares.spilled), Some(shares.unhealthy), Some(shares.dropped)];
-    let mut fields: Vec<String> = of.into_iter().map(|share| text(Unit::Percent, share)).collect();
+    let always = [shares.spilled, shares.unhealthy, shares.dead, shares.dropped].map(Some);
+    let of = [shares.cross_zone].into_iter().chain(always);
+    let mut fields: Vec<String> = of.map(|share| text(Unit::Percent, share)).collect();
     fields.push(text(Unit::Number, shares.hottest));
+    fields.push(text(Unit::Percent, shares.offered));
     fields.extend(shares.loads.iter().map(|load| text(Unit::Number, *load)));
     fields
 }
@@ -74,7 +79,7 @@ fn states(expected: &Expected<'_>) -> String {
         let probability = Unit::Percent.text(state.probability);
         table.row([counts.join(" + "), probability].into_iter().chain(fields(&state.shares)));
     }
-    let mut text = table.render("  ", &[false, true, true, true, true, true, true]);
+    let mut text = table.render("  ", &RIGHT);
     if order.len() > STATES_SHOWN {
         text += &format!("  … and {} more states; --format csv has all\n", order.len() - STATES_SHOWN);
     }

@@ -2,6 +2,7 @@
 
 use super::Subject;
 use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
+use crate::answers::offered::{OfferedRow, offered_table};
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
@@ -53,6 +54,20 @@ pub(super) fn summary(subject: &Subject) -> String {
         table_row(&cells_text(results, &cells), &row[0].2, None)
     });
     table(&header, rows) + &note(&interval_note(results)) + &left_out
+}
+
+/// The load that is offered to each zone before and while each fault lasts, from the rules alone.
+pub(super) fn offered_load(rows: &[OfferedRow]) -> Option<String> {
+    let (header, lines) = offered_table(rows);
+    if lines.iter().all(|line| line[2..].iter().all(|load| matches!(load.as_str(), "" | "–"))) {
+        return None;
+    }
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let left_out = left_out(lines.len(), "zonesim expect has all");
+    let lines = spread(lines, MOST_ROWS).into_iter().map(|line| table_row(&line[0], &line[1..], None));
+    let what = "Arriving work over the worker time of the backends that serve it, from the rules alone, before a fault and while \
+                it lasts and is noticed. Above 100 % queues grow.";
+    Some(format!("<p>{what}</p>\n") + &table(&header, lines) + &left_out)
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {

@@ -39,6 +39,13 @@ pub enum FaultEffect {
     },
 }
 
+/// How many of `count` targets a fault strikes that strikes a share of them: the nearest whole number, and at least one
+/// unless the share is 0.
+pub fn struck(fraction: Ratio, count: usize) -> usize {
+    let share = fraction.value() * count as f64;
+    (share.round() as usize).max(usize::from(share > 0.0))
+}
+
 /// What a fault does to a backend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BackendFault {

@@ -1,0 +1,128 @@
+//! The load that is offered while scripted faults last, from the rules alone: health follows at once, retries and what
+//! failed connections no longer ask are left out.
+
+use super::rates::{Situation, zones_and_roles};
+use super::{ZonePool, pools};
+use crate::ids::{BackendId, ZoneId};
+use crate::lb::backend::Role;
+use crate::lb::change::Change;
+use crate::sim::scenario::{BackendFault, FailureMode, Fault, FaultEffect, FaultSchedule, Scenario, struck};
+use crate::time::SimTime;
+
+/// Offered load of one zone and role: arriving work over the worker time that serves it. Absent without a limit of workers,
+/// or where none serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhaseLoad {
+    /// The zone.
+    pub zone: ZoneId,
+    /// The role.
+    pub role: Role,
+    /// Just before the fault.
+    pub before: Option<f64>,
+    /// While it lasts and is noticed.
+    pub during: Option<f64>,
+}
+
+/// The loads around one fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultPhase {
+    /// The fault's place in the scenario; nothing for the beginning, before any.
+    pub fault: Option<usize>,
+    /// Each zone and role that has backends.
+    pub loads: Vec<PhaseLoad>,
+}
+
+/// The offered loads of `scenario` as it begins, then around each of its faults that strikes backends. Of a fault that strikes
+/// a share of its targets at random the first of them stand for those; one that comes and goes is there.
+pub fn phases(scenario: &Scenario) -> Vec<FaultPhase> {
+    let pools = pools(scenario);
+    let begin = offered(&pools, &Situation::new(scenario));
+    let of_begin = FaultPhase { fault: None, loads: beside(&begin, &begin) };
+    let strikes = |fault: &Fault| matches!(fault.effect, FaultEffect::Backends { .. });
+    let faults = scenario.faults.iter().enumerate().filter(|(_, fault)| strikes(fault));
+    let phase = |(number, fault): (usize, &Fault)| {
+        let at = fault.schedule.start();
+        let mut situation = Situation::new(scenario);
+        let done = scenario.operations.iter().filter(|operation| operation.at <= at);
+        done.flat_map(|operation| &operation.changes).for_each(|change| situation.change(change));
+        let others = scenario.faults.iter().enumerate();
+        let lasting = others.filter(|(other, fault)| *other != number && lasts(fault, at));
+        lasting.for_each(|(_, fault)| situation.strike(fault));
+        let before = offered(&pools, &situation);
+        situation.strike(fault);
+        FaultPhase { fault: Some(number), loads: beside(&before, &offered(&pools, &situation)) }
+    };
+    [of_begin].into_iter().chain(faults.map(phase)).collect()
+}
+
+type ZoneOffered = (ZoneId, Role, Option<f64>);
+
+fn offered(pools: &[ZonePool], situation: &Situation<'_>) -> Vec<ZoneOffered> {
+    let rates = situation.rates();
+    let places = zones_and_roles(pools).into_iter();
+    places.map(|(zone, role, members)| (zone, role, rates.offered(&members))).collect()
+}
+
+fn beside(before: &[ZoneOffered], during: &[ZoneOffered]) -> Vec<PhaseLoad> {
+    let load = |(before, during): (&ZoneOffered, &ZoneOffered)| PhaseLoad {
+        zone: before.0,
+        role: before.1,
+        before: before.2,
+        during: during.2,
+    };
+    before.iter().zip(during).map(load).collect()
+}
+
+/// Whether a fault that comes once has come before `at`, or then, and is not over.
+fn lasts(fault: &Fault, at: SimTime) -> bool {
+    match fault.schedule {
+        FaultSchedule::Once { at: begin, duration } => {
+            begin < at && duration.is_none_or(|duration| begin + duration > at)
+        }
+        FaultSchedule::Flapping { .. } | FaultSchedule::Random { .. } | FaultSchedule::Rolling { .. } => {
+            false
+        }
+    }
+}
+
+impl Situation<'_> {
+    fn change(&mut self, change: &Change) {
+        match change {
+            Change::Configure(settings) => self.policy = settings.policy.clone(),
+            Change::Add(backend) => self.members[*backend].configured = true,
+            Change::Remove(backend) => self.members[*backend].configured = false,
+            Change::SetRole(backend, role) => self.members[*backend].role = *role,
+            Change::SetChecked(backend, checked) => self.checked[*backend] = *checked,
+        }
+    }
+
+    fn strike(&mut self, fault: &Fault) {
+        let FaultEffect::Backends { targets, fraction, kind } = &fault.effect else { return };
+        let hit: Vec<BackendId> = match &fault.schedule {
+            FaultSchedule::Rolling { batch, .. } => {
+                targets.iter().copied().take(batch.get() as usize).collect()
+            }
+            _ => {
+                let there: Vec<BackendId> =
+                    targets.iter().copied().filter(|backend| self.members[*backend].configured).collect();
+                let count = struck(*fraction, there.len());
+                there.into_iter().take(count).collect()
+            }
+        };
+        for backend in hit {
+            match kind {
+                BackendFault::Slow(factor) => self.slowness[backend] *= factor.value(),
+                BackendFault::Fails(mode) => self.fail(backend, *mode),
+            }
+        }
+    }
+
+    fn fail(&mut self, backend: BackendId, mode: FailureMode) {
+        if mode != FailureMode::UnhealthyOnly {
+            self.serves[backend] = 0.0;
+        }
+        if mode != FailureMode::ServingOnly && self.checked[backend] {
+            self.members[backend].healthy = false;
+        }
+    }
+}
