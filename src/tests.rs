@@ -2,6 +2,7 @@
 
 mod clients;
 mod determinism;
+mod expectations;
 mod extremes;
 mod health;
 mod operations;

@@ -127,6 +127,11 @@ fn fair_shares(run: &MeasuredRun<'_>) -> FairShares {
     FairShares::new(run.scenario, |backend| presence(run, backend))
 }
 
+/// The load of `backends` together.
+pub fn joint_load(run: &MeasuredRun<'_>, backends: &[BackendId]) -> MeasuredLoad {
+    load_of(run, &fair_shares(run), backends)
+}
+
 fn load_of(run: &MeasuredRun<'_>, fair: &FairShares, backends: &[BackendId]) -> MeasuredLoad {
     let found = || backends.iter().map(|backend| &run.outcome.backends[*backend]);
     let connections = found().map(|backend| backend.traffic.connections).sum();

@@ -1,7 +1,8 @@
-//! The cases: queues, balancing and health, the network.
+//! The cases: queues, balancing and health, the network, and what is counted when.
 //!
 //! Worlds have one zone and begin empty; the warm-up is many times as long as they take to forget that.
 
+mod accounts;
 mod health;
 mod network;
 mod queues;
@@ -15,13 +16,14 @@ pub fn all() -> Vec<Case> {
     groups().into_iter().flat_map(|(_, cases)| cases).collect()
 }
 
-pub(super) fn groups() -> [(&'static str, Vec<Case>); 5] {
+pub(super) fn groups() -> [(&'static str, Vec<Case>); 6] {
     [
         ("queues", queues::queues()),
         ("sharing", queues::sharing()),
         ("availability", health::availability()),
         ("detection", health::detection()),
         ("network", network::network()),
+        ("accounts", accounts::accounts()),
     ]
 }
 

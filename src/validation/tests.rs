@@ -50,3 +50,8 @@ fn detection_is_as_theory_says() {
 fn networks_are_as_theory_says() {
     agree("network");
 }
+
+#[test]
+fn accounts_are_as_theory_says() {
+    agree("accounts");
+}

@@ -34,7 +34,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     if values.is_empty() {
         return None;
     }
-    let axis = ValueAxis { label: "Load over mean load", unit: Unit::Number, base: 0.0, log: false };
+    let axis = ValueAxis { label: "Multiple of the fair share", unit: Unit::Number, base: 0.0, log: false };
     let mut y = axis.around(&values.into_iter().chain([PlotValue::from(1.1)]).collect::<Vec<_>>());
     // The names of the zones stand above the data.
     y.range.1 *= 1.15;
@@ -49,7 +49,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
     figure.share_axes(true, true);
     figure.subtitle = caption::ranges(results);
     let even = Style::line(Color::FAINT, 2.0);
-    figure.legend = vec![Key { name: "mean load".to_owned(), sample: KeySample::Line(even) }];
+    figure.legend = vec![Key { name: "fair share".to_owned(), sample: KeySample::Line(even) }];
     figure.notes = selection.notes;
     figure.notes.extend(backends.note);
     Some(figure)
