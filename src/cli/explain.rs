@@ -5,6 +5,7 @@ pub(crate) mod text;
 use clap::Args;
 
 use super::console::Console;
+use super::findings;
 use super::{ExperimentArgs, Status, TextFormat};
 use crate::answers::explain::explain as answer;
 
@@ -26,6 +27,7 @@ pub(super) struct ExplainArgs {
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
     let (experiment, arm) = (args.experiment.read()?, args.experiment.arm.as_deref());
     let explanations = answer(&experiment, &args.down, arm, args.client.as_deref())?;
+    findings::say(&experiment, arm, console);
     console.data(&match args.format {
         TextFormat::Text => text::render(&explanations),
         TextFormat::Json => serde_json::to_string_pretty(&explanations)? + "\n",
