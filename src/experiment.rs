@@ -73,7 +73,7 @@ use plan::Plan;
 pub use plan::{key, keys};
 pub use precision::Precision;
 pub use problem::nearest;
-pub use threshold::{Limits, Threshold};
+pub use threshold::{Limits, Threshold, limit_of};
 pub use worlds::{FaultWords, WorldWords};
 use worlds::{Recent, Worlds};
 

@@ -170,6 +170,7 @@ impl WorldTables {
         builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &place))?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
         let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
+        written.check_growth(&plans, &assumptions)?;
         let front = match written.load_balancing_scheme {
             Scheme::Internal => BalancerKind::Internal(written.protocol),
             Scheme::External => BalancerKind::External(written.protocol),
