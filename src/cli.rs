@@ -5,6 +5,7 @@ mod compare;
 mod console;
 mod expect;
 pub(crate) mod explain;
+mod findings;
 mod merge;
 mod offered;
 pub mod pages;

@@ -52,4 +52,6 @@ pub struct Assumptions {
     pub inspected: bool,
     /// Whether a target pool with affinity NONE drops fragments that carry no ports (TPA-2).
     pub drop_portless_fragments: bool,
+    /// Whether an internal load balancer may have any number of backends, and not at most 250 (ELIG-13).
+    pub unlimited_backends: bool,
 }

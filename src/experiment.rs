@@ -29,6 +29,7 @@ mod decimal;
 mod draft;
 mod error;
 mod files;
+mod findings;
 mod keys;
 mod node;
 mod path;
@@ -37,6 +38,7 @@ mod plan;
 mod precision;
 mod problem;
 mod reader;
+mod replaced;
 mod threshold;
 mod trace;
 mod world;
@@ -63,6 +65,7 @@ use draft::Draft;
 pub use error::ExperimentError;
 use error::Whereabouts;
 use files::DataFiles;
+pub use findings::{Finding, Severity};
 pub use keys::{KeyBound, KeyRow};
 use path::{NamePath, dotted};
 pub use per_cell::PerCell;
@@ -70,7 +73,7 @@ use plan::Plan;
 pub use plan::{key, keys};
 pub use precision::Precision;
 pub use problem::nearest;
-pub use threshold::{Limits, Threshold};
+pub use threshold::{Limits, Threshold, limit_of};
 pub use worlds::{FaultWords, WorldWords};
 use worlds::{Recent, Worlds};
 
@@ -204,6 +207,7 @@ impl Experiment {
             paths,
         };
         experiment.worlds = Arc::new(experiment.read_worlds(&base, &draft)?);
+        experiment.check_replaced(&base, &draft)?;
         Ok(experiment)
     }
 
@@ -342,7 +346,10 @@ impl Experiment {
             let assignments = self.assignments(cell);
             let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
             match applied.and_then(|()| world::world(&root, &self.files)) {
-                Ok(world) => worlds.put(cell.index, world),
+                Ok(world) => {
+                    worlds.put_findings(cell.index, world::findings(&root, &world.0));
+                    worlds.put(cell.index, world);
+                }
                 Err(problem) => {
                     let check = |root: &Table| {
                         let mut root = root.clone();

@@ -5,7 +5,7 @@ mod backoff;
 mod connection;
 
 pub use arrivals::{
-    Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Modulation, PeakToMean, Population, Rate,
+    Arrival, ArrivalSpec, Arrivals, ClosedLoop, Diurnal, Load, Modulation, PeakToMean, Population, Rate,
     TraceError, TraceRow, TraceRows, TraceSource,
 };
 pub use backoff::{Backoff, BackoffFactor, Jitter};

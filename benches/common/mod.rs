@@ -108,7 +108,7 @@ impl Light {
             )
         });
         format!(
-            "name = \"light\"\n\
+            "name = \"light\"\nsemantics.unlimited_backends = true\n\
              simulation = {{ replications = 1, warmup = \"{}s\", duration = \"{}us\", sample_interval = \"1h\" }}\n\
              region = {{ name = \"r\", zones = {zones:?} }}\n\
              server = {{ workers = \"unlimited\", service_time = {{ exponential = {{ mean = \"{}s\" }} }}{failures} }}\n\

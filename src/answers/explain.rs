@@ -4,6 +4,8 @@
 //! The steps come from [`AnyPolicy::explain`](crate::lb::policy::any::AnyPolicy::explain), by which the engine decides too;
 //! nothing is decided here.
 
+mod down;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -15,8 +17,10 @@ use crate::lb::policy::{PlacementOutcome, PolicyState, PolicyStep, TrafficOrigin
 use crate::lb::roster::Roster;
 use crate::lb::sets::Choice;
 use crate::results::observed::QuestionError;
-use crate::sim::scenario::{BackendSpec, Scenario};
+use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
+use down::Down;
+pub use down::unnoticed;
 
 /// Primaries and failovers apart; of a target pool, its own instances and those of its backup pool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +36,9 @@ pub struct ByRole {
 pub struct EligibleNames {
     pub kind: &'static str,
     pub backends: Vec<String>,
+    /// Why these, where there are failover backends.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub because: String,
 }
 
 /// A step of a policy.
@@ -102,8 +109,8 @@ pub struct Explanation {
     pub axes: Map<String, Value>,
 }
 
-/// Explains cell by cell what becomes of connections while the backends and groups called `down` are unhealthy and all
-/// others are healthy; of all arms and client groups, or only of `arm` and of `client`.
+/// Explains cell by cell what becomes of connections while the backends, ranges, groups and zones called `down` are
+/// unhealthy and all others are healthy; of all arms and client groups, or only of `arm` and of `client`.
 ///
 /// # Errors
 /// If a name is of nothing that there is.
@@ -114,12 +121,12 @@ pub fn explain(
     client: Option<&str>,
 ) -> Result<Vec<Explanation>, QuestionError> {
     check_name("arm", arm, experiment.arms())?;
-    check_down(experiment, down)?;
+    let down = Down::read(experiment, down)?;
     let mut explanations = Vec::new();
     for cell in experiment.cells().iter().filter(|cell| arm.is_none_or(|arm| arm == cell.arm)) {
         let scenario = experiment.scenario(cell);
         check_name("client", client, scenario.clients.iter().map(|client| client.name.as_str()))?;
-        let down = backends_called(&scenario, down);
+        let down = down.in_world(&scenario);
         let wanted =
             scenario.clients.pairs().filter(|(_, group)| client.is_none_or(|name| name == group.name));
         explanations.extend(wanted.map(|(client, _)| Explanation {
@@ -162,6 +169,7 @@ pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId)
         original_eligible: EligibleNames {
             kind: first.and_then(|step| step.kind).unwrap_or("none"),
             backends: first.and_then(|step| step.to.as_ref()).map_or(Vec::new(), |to| names(roster, to)),
+            because: first.filter(|_| steps.len() > 1).map_or(String::new(), |step| step.because.clone()),
         },
         zonal_match_test: names_of(ZONAL_MATCH_TEST),
         zonal_matched: names_of(ZONAL_MATCHED),
@@ -215,26 +223,6 @@ fn axes(experiment: &Experiment, cell: &Cell) -> Map<String, Value> {
     let values = experiment.axes().iter().zip(&cell.values);
     let others = values.filter(|(axis, _)| axis.column != "spillover_ratio");
     others.filter_map(|(axis, value)| Some((axis.column.clone(), value.as_ref()?.to_json()))).collect()
-}
-
-/// The backends that `names` name, each a backend or a group.
-fn backends_called(scenario: &Scenario, names: &[String]) -> Vec<BackendId> {
-    let is_named = |spec: &BackendSpec| {
-        names.iter().any(|name| spec.name == *name || scenario.groups[spec.group].name == *name)
-    };
-    scenario.backends.pairs().filter(|(_, spec)| is_named(spec)).map(|(id, _)| id).collect()
-}
-
-/// Checks that each of `names` names backends in some cell: arms may have different ones.
-fn check_down(experiment: &Experiment, names: &[String]) -> Result<(), QuestionError> {
-    let is_known = |name: &String| {
-        let name = std::slice::from_ref(name);
-        experiment.cells().iter().any(|cell| !backends_called(&experiment.scenario(cell), name).is_empty())
-    };
-    let unknown = names.iter().find(|name| !is_known(name));
-    let Some((name, cell)) = unknown.zip(experiment.cells().first()) else { return Ok(()) };
-    let scenario = experiment.scenario(cell);
-    Err(QuestionError::unknown("backend", name, scenario.backends.iter().map(|spec| spec.name.as_str())))
 }
 
 /// Checks that the `what` called `name` is `known`, if one is asked for.

@@ -44,17 +44,22 @@ pub(super) fn headlines(job: &CompleteJob, folder: &Path, console: &Console) {
     console.note(&format!("results in {}", folder.display()));
 }
 
-/// The headline metrics with their intervals; consecutive cells of an arm with the same ones share a row.
+/// Metrics that stand beside the headlines where arms differ in them, and what they are called there.
+const FURTHER: [(&Metric, &str); 2] = [
+    (Metric::named("backend_load_max_over_mean"), "busiest backend"),
+    (Metric::named("connect_p99_ms"), "connect p99 ms"),
+];
+
+/// The headline metrics with their intervals; consecutive cells of an arm with the same values of all metrics share a row.
 fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
-    let found: Vec<(&Cell, Vec<Option<Interval>>)> =
-        experiment.cells().iter().zip(summaries.iter().map(intervals)).collect();
-    let rows: Vec<_> = found.chunk_by(|(a, own), (b, other)| a.arm == b.arm && own == other).collect();
-    let header: Vec<&str> =
-        ["cell"].into_iter().chain(Metric::headlines().map(|metric| metric.words.heading)).collect();
+    let found: Vec<(&Cell, &CellSummary)> = experiment.cells().iter().zip(summaries).collect();
+    let rows: Vec<_> =
+        found.chunk_by(|(a, own), (b, other)| a.arm == b.arm && is_alike(own, other)).collect();
+    let columns = columns(&found);
+    let header: Vec<&str> = ["cell"].into_iter().chain(columns.iter().map(|(_, heading)| *heading)).collect();
     let mut table = Table::new(&header);
     for row in rows.iter().take(ROWS_SHOWN) {
-        let values =
-            Metric::headlines().zip(&row[0].1).map(|(metric, value)| value_text(metric.format, *value));
+        let values = columns.iter().map(|(metric, _)| value_text(metric.format, interval(row[0].1, metric)));
         let ends = [row[0].0, row[row.len() - 1].0]
             .map(|cell| cell.values.iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(" "));
         table.row([run_text(&row[0].0.arm, &ends, row.len())].into_iter().chain(values));
@@ -67,9 +72,32 @@ fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
     text + &format!("means over {replications} replications, ± half of the 95 % interval\n")
 }
 
-fn intervals(summary: &CellSummary) -> Vec<Option<Interval>> {
-    let shown = summary.metrics.iter().filter(|found| found.metric.is_headline());
-    shown.map(|found| found.interval).collect()
+/// The metrics of the table with their headings.
+fn columns(found: &[(&Cell, &CellSummary)]) -> Vec<(&'static Metric, &'static str)> {
+    let mean = |summary: &CellSummary, metric: &Metric| {
+        interval(summary, metric).map(|interval| metric.format.text(interval.mean))
+    };
+    let differs = |(metric, _): &(&Metric, &str)| {
+        let Some(((first, summary), others)) = found.split_first() else { return false };
+        let other = |(cell, own): &(&Cell, &CellSummary)| {
+            cell.arm != first.arm && mean(own, metric) != mean(summary, metric)
+        };
+        !metric.is_headline() && others.iter().any(other)
+    };
+    let headlines = Metric::headlines().map(|metric| (metric, metric.words.heading));
+    headlines.chain(FURTHER.into_iter().filter(differs)).collect()
+}
+
+/// Whether two cells have the same means and intervals of all metrics.
+fn is_alike(a: &CellSummary, b: &CellSummary) -> bool {
+    let intervals =
+        |summary: &CellSummary| summary.metrics.iter().map(|found| found.interval).collect::<Vec<_>>();
+    intervals(a) == intervals(b)
+}
+
+fn interval(summary: &CellSummary, metric: &Metric) -> Option<Interval> {
+    let found = summary.metrics.iter().find(|found| found.metric.name == metric.name);
+    found.and_then(|found| found.interval)
 }
 
 fn value_text(unit: Unit, value: Option<Interval>) -> String {

@@ -5,12 +5,13 @@ pub(crate) mod text;
 use clap::Args;
 
 use super::console::Console;
+use super::findings;
 use super::{ExperimentArgs, Status, TextFormat};
-use crate::answers::explain::explain as answer;
+use crate::answers::explain::{explain as answer, unnoticed};
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// Backends that are unhealthy, by name; a group's name stands for all its members. All others are healthy.
+    /// Backends that are unhealthy: names, ranges (`ig-a-1..4`), groups and zones. All others are healthy.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     down: Vec<String>,
     /// Only this client group.
@@ -26,6 +27,9 @@ pub(super) struct ExplainArgs {
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
     let (experiment, arm) = (args.experiment.read()?, args.experiment.arm.as_deref());
     let explanations = answer(&experiment, &args.down, arm, args.client.as_deref())?;
+    findings::say(&experiment, arm, console);
+    let unnoticed = unnoticed(&experiment, &args.down, arm)?;
+    unnoticed.iter().for_each(|sentence| console.note(&format!("note: {sentence}")));
     console.data(&match args.format {
         TextFormat::Text => text::render(&explanations),
         TextFormat::Json => serde_json::to_string_pretty(&explanations)? + "\n",

@@ -31,7 +31,7 @@ pub(super) struct RecommendArgs {
     /// The objective is to be high.
     #[arg(long)]
     maximize: bool,
-    /// A limit to keep to with confidence, such as `failure_ratio<=0.1%`. May be repeated.
+    /// A limit to keep to with confidence, such as `failure_ratio<=0.1%` or `request_p99_ms<20ms`. May be repeated.
     #[arg(long, value_name = "METRIC<=VALUE")]
     subject_to: Vec<String>,
     /// A text to read, or JSON.
@@ -107,7 +107,7 @@ fn json(
     let constraint = |constraint: &Constraint| {
         let mut record = Record::default();
         record.put("metric", constraint.metric.as_str());
-        record.put("bound", if constraint.at_most { "at_most" } else { "at_least" });
+        record.put("bound", constraint.bound());
         record.put("limit", constraint.limit);
         record
     };

@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::closing::close;
 use super::console::Console;
+use super::findings;
 use super::offered::say_offered;
 use super::{ChartArgs, OverrideArgs, Status, threads};
 use crate::experiment::{AxisValue, Experiment, Overrides, QUICKSTART, Source};
@@ -76,6 +77,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     let name = shard.map_or_else(|| experiment.name().to_owned(), |shard| shard.folder(experiment.name()));
     let path = args.out.unwrap_or_else(|| Path::new("results").join(name));
     let search = args.search.read(&experiment)?;
+    findings::say(&experiment, None, console);
     if args.dry_run {
         let (table, total) = match &search {
             Some(search) => search::plan(search),

@@ -240,6 +240,9 @@ const SUBSETTING: &str = "subsetting.policy";
 const COLLECTOR: &str = "isMirroringCollector";
 const AFFINITY: &str = "sessionAffinity";
 
+/// The most backends of an internal load balancer without subsetting.
+const BACKENDS_MAX: usize = 250;
+
 impl BackendService {
     /// How `rule` configures a load balancer with it, if the API accepts the two together: at their creation, and after
     /// each change.
@@ -423,6 +426,25 @@ impl BackendService {
             return refuse(&[PERSISTENCE, MODE], what, help);
         }
         Ok(())
+    }
+
+    /// Checks that it may have `size` backends (ELIG-13).
+    ///
+    /// # Errors
+    /// If they are more than an internal load balancer spreads over.
+    pub fn check_size(&self, size: usize, assumptions: &Assumptions) -> Result<(), ApiError> {
+        let is_limited =
+            self.scheme() == Scheme::Internal && !self.is_subset() && !assumptions.unlimited_backends;
+        if size <= BACKENDS_MAX || !is_limited {
+            return Ok(());
+        }
+        let what = format!(
+            "has {size} instances in all, and without backend subsetting an internal passthrough load balancer spreads over \
+             at most {BACKENDS_MAX} (ELIG-13)"
+        );
+        let help = "write fewer, subsetting = { policy = \"CONSISTENT_HASH_SUBSETTING\" }, or, to study what no load balancer \
+                    does, semantics.unlimited_backends = true";
+        Err(ApiError::invalid(&["backends"], what, help).of_field())
     }
 
     /// How long an entry lives without packets (CTE-7).

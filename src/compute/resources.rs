@@ -63,9 +63,20 @@ impl Resources {
     pub fn settings(&self, rule: &str, assumptions: &Assumptions) -> Result<Settings, ApiError> {
         let rule = self.rule(rule)?;
         match &rule.backend_service {
-            Some(service) => self.backend_service(service.name())?.settings(rule, assumptions),
+            Some(service) => {
+                let service = self.backend_service(service.name())?;
+                let settings = service.settings(rule, assumptions)?;
+                service.check_size(self.size(service), assumptions)?;
+                Ok(settings)
+            }
             None => self.pool(rule.target_name(), &["target"])?.settings(assumptions),
         }
+    }
+
+    /// How many instances the groups of `service` have.
+    fn size(&self, service: &BackendService) -> usize {
+        let has = |group: &&InstanceGroup| service.backends.iter().any(|backend| backend.is_of(&group.name));
+        self.instance_groups.iter().filter(has).map(|group| group.instances.len()).sum()
     }
 
     /// What `home` is to the forwarding rule called `rule`; nothing if it does not exist.

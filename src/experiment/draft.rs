@@ -92,6 +92,27 @@ impl<'a> Draft<'a> {
         }
     }
 
+    pub(super) fn source(&self) -> &Source {
+        self.source
+    }
+
+    /// What the command line overrides, in order.
+    pub(super) fn flags(&self) -> &[Assignment] {
+        &self.flags
+    }
+
+    /// The error that says `problem` of a value that every arm replaces; `root` is the file where one doesn't.
+    pub(super) fn report_replaced(&self, problem: &Problem, root: &Table) -> ExperimentError {
+        let names = Node::Table(root).names(&problem.path);
+        ExperimentError {
+            source: Box::new(self.source.clone()),
+            place: self.place_of_assignment(&problem.path, problem.at_key, root),
+            title: format!("`{}`{}", dotted(&names), problem.what),
+            notes: problem.note.iter().cloned().chain(["every arm sets it anew".to_owned()]).collect(),
+            help: problem.help.clone(),
+        }
+    }
+
     fn place(&self, path: &KeyPath, at_key: bool) -> Whereabouts {
         Node::Table(self.file.as_table()).place(path, at_key).map_or(Whereabouts::File, Whereabouts::Span)
     }

@@ -97,6 +97,22 @@ impl<'a> Node<'a> {
         value
     }
 
+    /// The value at `path`, where members of lists go by their names or numbers.
+    pub(super) fn at(self, path: &[String]) -> Option<Self> {
+        let (mut node, mut list) = (self, "");
+        for part in path {
+            node = match node.members() {
+                None => node.get(part)?,
+                Some(members) => {
+                    let named = members.iter().find(|member| member.name_in(list) == Some(part));
+                    *named.or_else(|| members.get(part.parse::<usize>().ok()?))?
+                }
+            };
+            list = part;
+        }
+        Some(node)
+    }
+
     fn child(self, step: &Step) -> Option<Self> {
         match step {
             Step::Key(key) => self.get(key),

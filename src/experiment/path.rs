@@ -65,6 +65,11 @@ impl NamePath {
         &self.0
     }
 
+    /// Whether it leads to the value at `other`, to one that this is part of, or to a part of it.
+    pub(super) fn overlaps(&self, other: &[String]) -> bool {
+        self.0.starts_with(other) || other.starts_with(&self.0)
+    }
+
     /// The path as a way of keys, for errors about the path itself.
     pub(super) fn to_keys(&self) -> KeyPath {
         KeyPath(self.0.iter().cloned().map(Step::Key).collect())

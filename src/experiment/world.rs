@@ -7,6 +7,7 @@ mod autoscaling;
 mod backend_service;
 mod clients;
 mod faults;
+mod findings;
 mod groups;
 mod health_check;
 mod operations;
@@ -35,9 +36,11 @@ use crate::ids::{GroupId, IdVec, ZoneId};
 use crate::sim::builder::{RoundTrips, ScenarioBuilder, ZoneLink};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
+use crate::workload::Load;
 use backend_service::ServiceTable;
 use clients::{BalancerKind, Client};
 use faults::WrittenFault;
+pub(super) use findings::findings;
 use groups::{GroupPlan, ServerKeys};
 use health_check::HealthCheckTable;
 use operations::{History, OperationKeys, WrittenOperation};
@@ -82,6 +85,10 @@ pub(super) struct WorldTables {
         "name": "web-a", "kind": "vm", "zone": "us-central1-a", "arrivals": { "poisson": { "rate": 200.0 } }
     }]]))]
     clients: Vec<Client>,
+    /// How many times the traffic of every client group is what is written there: it multiplies the rates of poisson,
+    /// deterministic and mmpp, the mean_rate of diurnal, and the population of closed. Traces have no other load than 1.0.
+    #[serde(default)]
+    load: Load,
     /// What the world does to backends and to the network between zones.
     #[schemars(extend("examples" = [[{ "at": "10m", "target": { "zone": "us-central1-a" } }]]))]
     #[serde(default)]
@@ -108,7 +115,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     (builder.timing, builder.prices) = (timing, world.prices);
     builder.health_check = world.health_check.checking()?;
     let (front, operator) = world.load_balancer(&mut builder, &operations)?;
-    clients::clients(&world.clients, region, front, files, &mut builder)?;
+    clients::clients(&world, front, files, &mut builder)?;
     builder.round_trips = round_trips(world.network, builder.zones())?;
     let history = History::of(&operations, operator, &builder)?;
     let faults = faults::faults(&world.faults, &history)?;
@@ -163,6 +170,7 @@ impl WorldTables {
         builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &place))?;
         let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
         let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
+        written.check_growth(&plans, &assumptions)?;
         let front = match written.load_balancing_scheme {
             Scheme::Internal => BalancerKind::Internal(written.protocol),
             Scheme::External => BalancerKind::External(written.protocol),

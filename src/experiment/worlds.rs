@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 use super::PerCell;
+use super::findings::CellFinding;
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::health::HealthChecking;
@@ -55,6 +56,7 @@ pub(super) struct Worlds {
     clients_of: PerCell<IdVec<ClientId, u32>>,
     events: PerCell<(Vec<Fault>, Vec<Operation>)>,
     words: PerCell<WorldWords>,
+    findings: PerCell<Vec<CellFinding>>,
 }
 
 type RoundTrips = IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>;
@@ -72,6 +74,15 @@ impl Worlds {
         self.clients_of.put(cell, clients);
         self.events.put(cell, (scenario.faults, scenario.operations));
         self.words.put(cell, words);
+    }
+
+    /// Keeps what was found in the world of cell number `cell`, which comes next.
+    pub(super) fn put_findings(&mut self, cell: usize, findings: Vec<CellFinding>) {
+        self.findings.put(cell, findings);
+    }
+
+    pub(super) fn findings(&self, cell: usize) -> &[CellFinding] {
+        self.findings.get(cell).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn scenario(&self, cell: usize) -> Scenario {

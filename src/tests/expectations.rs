@@ -13,7 +13,7 @@ use crate::sim::scenario::Scenario;
 use crate::stats::Estimate;
 
 const WORLDS: u64 = 200;
-const REPLICATIONS: u32 = 6;
+const REPLICATIONS: u32 = 5;
 
 /// All worlds and quantities together may be wrong by chance once in a thousand times.
 const ERROR: f64 = 0.001;
@@ -59,7 +59,7 @@ fn client(generator: &mut impl Rng, number: usize) -> String {
             "kind = \"vpn\"",
         ],
     );
-    let rate = generator.random_range(5..30_u32);
+    let rate = generator.random_range(4..13_u32);
     let requests = pick(generator, &["", ", connection = { requests = { constant = 1 } }"]);
     format!(
         "{{ name = \"c{number}\", {place}, addresses = 500, connect_timeout = \"2s\", request_timeout = \"2s\", \
@@ -92,7 +92,7 @@ fn text(seed: u64) -> String {
     format!(
         r#"
         name = "random"
-        simulation = {{ seed = {seed}, replications = {REPLICATIONS}, warmup = "200s", duration = "400s", sample_interval = "400s" }}
+        simulation = {{ seed = {seed}, replications = {REPLICATIONS}, warmup = "150s", duration = "150s", sample_interval = "150s" }}
         region = {{ name = "r", zones = ["a", "b", "c"] }}
         health_check = {{ type = "HTTP", check_interval = "1s", timeout = "1s", healthy_threshold = 1, unhealthy_threshold = 1 }}
         clients = [{}]

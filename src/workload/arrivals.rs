@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::random::{Stream, exponential};
 use crate::time::{SimDuration, SimTime};
-use crate::unfit::number;
+use crate::unfit::{Unfit, number};
 pub use closed::{ClosedLoop, Population};
 use diurnal::DiurnalArrivals;
 pub use diurnal::{Diurnal, PeakToMean};
@@ -43,6 +43,38 @@ impl Rate {
     }
 }
 
+number! {
+    /// How many times the traffic that is written there is: above zero, and at most a million.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000, "examples" = [1.5]))]
+    Load: |value| value > 0.0 && value <= 1e6,
+    "{value} is no load; write how many times the rates of all clients are meant, above 0.0 and at most 1000000.0"
+}
+
+/// The traffic as it is written.
+impl Default for Load {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl Load {
+    /// The number.
+    pub fn factor(self) -> f64 {
+        self.0
+    }
+
+    fn of(self, rate: Rate) -> Result<Rate, Unfit> {
+        let scaled = rate.0 * self.0;
+        let wrong = |_| {
+            Unfit(format!(
+                "makes {scaled} connections per second of {}; write a load that leads to at most 1e9",
+                rate.0
+            ))
+        };
+        Rate::try_from(scaled).map_err(wrong)
+    }
+}
+
 /// An arrival process as configured. `T` is where the connections of a trace come from.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -66,6 +98,33 @@ pub enum ArrivalSpec<T = TraceSource> {
     Trace(T),
     /// Clients that wait for a connection's end, and think, before they open the next.
     Closed(ClosedLoop),
+}
+
+impl<T: Clone> ArrivalSpec<T> {
+    /// The same process with `load` times its rates, or its clients if it is a closed loop.
+    ///
+    /// # Errors
+    /// If that is no rate or no number of clients any more, or if it is a trace: its connections come when they came.
+    pub fn at_load(&self, load: Load) -> Result<Self, Unfit> {
+        Ok(match self {
+            Self::Poisson { rate } => Self::Poisson { rate: load.of(*rate)? },
+            Self::Deterministic { rate } => Self::Deterministic { rate: load.of(*rate)? },
+            Self::Mmpp(modulation) if load != Load::default() => Self::Mmpp(modulation.at_load(load)?),
+            Self::Diurnal(diurnal) => {
+                Self::Diurnal(Diurnal { mean_rate: load.of(diurnal.mean_rate)?, ..*diurnal })
+            }
+            Self::Closed(closed) => {
+                Self::Closed(ClosedLoop { population: closed.population.at_load(load)?, ..closed.clone() })
+            }
+            Self::Trace(_) if load != Load::default() => {
+                let help = "write load = 1.0, or arrivals with a rate";
+                return Err(Unfit(format!(
+                    "can't multiply a trace, whose connections come when they were recorded; {help}"
+                )));
+            }
+            Self::Mmpp(_) | Self::Trace(_) => self.clone(),
+        })
+    }
 }
 
 impl<T> ArrivalSpec<T> {

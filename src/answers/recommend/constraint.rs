@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::experiment::limit_of;
 use crate::metrics::Metric;
 use crate::results::observed::QuestionError;
 
@@ -15,6 +16,8 @@ pub struct Constraint {
     pub at_most: bool,
     /// The limit, in the metric's unit.
     pub limit: f64,
+    /// Whether it does not keep to it at the limit itself.
+    pub is_strict: bool,
 }
 
 /// How a cell stands to a constraint.
@@ -48,12 +51,30 @@ impl Constraint {
         // A least is a most of the negated values.
         let (low, high, limit) =
             if self.at_most { (low, high, self.limit) } else { (-high, -low, -self.limit) };
-        if high <= limit {
-            ConstraintStanding::Kept
-        } else if low > limit {
-            ConstraintStanding::Broken
-        } else {
-            ConstraintStanding::Undecided
+        let keeps = |value: f64| value < limit || (value == limit && !self.is_strict);
+        match (keeps(low), keeps(high)) {
+            (_, true) => ConstraintStanding::Kept,
+            (false, _) => ConstraintStanding::Broken,
+            (true, false) => ConstraintStanding::Undecided,
+        }
+    }
+
+    fn sign(&self) -> &'static str {
+        match (self.at_most, self.is_strict) {
+            (true, false) => "<=",
+            (true, true) => "<",
+            (false, false) => ">=",
+            (false, true) => ">",
+        }
+    }
+
+    /// What its limit is, as answers name it.
+    pub fn bound(&self) -> &'static str {
+        match (self.at_most, self.is_strict) {
+            (true, false) => "at_most",
+            (true, true) => "below",
+            (false, false) => "at_least",
+            (false, true) => "above",
         }
     }
 }
@@ -61,26 +82,24 @@ impl Constraint {
 impl FromStr for Constraint {
     type Err = QuestionError;
     fn from_str(text: &str) -> Result<Self, QuestionError> {
-        let wrong =
-            || QuestionError(format!("{text:?} is no constraint; write METRIC<=VALUE or METRIC>=VALUE"));
-        let (metric, at_most, value) = match (text.split_once("<="), text.split_once(">=")) {
-            (Some((metric, value)), None) => (metric, true, value),
-            (None, Some((metric, value))) => (metric, false, value),
-            _ => return Err(wrong()),
-        };
-        let (value, scale) = match value.trim().strip_suffix('%') {
-            Some(percent) => (percent.trim(), 100.0),
-            None => (value.trim(), 1.0),
-        };
-        let limit = value.parse::<f64>().ok().filter(|limit| limit.is_finite()).ok_or_else(wrong)? / scale;
-        Ok(Self { metric: metric.trim().to_owned(), at_most, limit })
+        let form = "METRIC<=VALUE, METRIC>=VALUE, METRIC<VALUE or METRIC>VALUE";
+        let wrong = || QuestionError(format!("{text:?} is no constraint; write {form}"));
+        let at = text.find(['<', '>']).ok_or_else(wrong)?;
+        let (metric, rest) = (text[..at].trim(), &text[at + 1..]);
+        let (value, is_strict) = rest.strip_prefix('=').map_or((rest, true), |value| (value, false));
+        if metric.is_empty() || value.trim().is_empty() || value.contains(['<', '>', '=']) {
+            return Err(wrong());
+        }
+        let limit = limit_of(Metric::of(metric), value);
+        let limit = limit.map_err(|error| QuestionError(format!("{text:?} is no constraint: {error}")))?;
+        Ok(Self { metric: metric.to_owned(), at_most: text[at..].starts_with('<'), limit, is_strict })
     }
 }
 
 impl fmt::Display for Constraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limit = Metric::of(&self.metric).format.text(self.limit);
-        write!(f, "{} {} {limit}", self.metric, if self.at_most { "<=" } else { ">=" })
+        write!(f, "{} {} {limit}", self.metric, self.sign())
     }
 }
 
@@ -95,8 +114,28 @@ mod tests {
         assert_eq!((constraint.at_most, constraint.limit), (true, 0.001));
         assert_eq!(constraint.to_string(), "failure_ratio <= 0.1 %");
         assert!(!read("requests>=5e3").unwrap().at_most);
-        for text in ["failure_ratio", "failure_ratio<0.1", "failure_ratio<=", "x<=NaN", "a<=1>=0"] {
+        for (text, limit, shown) in [
+            ("failure_ratio<0.1%", 0.001, "failure_ratio < 0.1 %"),
+            ("requests > 5", 5.0, "requests > 5"),
+            ("request_p99_ms<=20ms", 20.0, "request_p99_ms <= 20"),
+            ("request_p99_ms<=0.02 s", 20.0, "request_p99_ms <= 20"),
+            ("request_p99_ms<=20", 20.0, "request_p99_ms <= 20"),
+            ("backend_load_max_over_mean<=110%", 1.1, "backend_load_max_over_mean <= 1.1"),
+        ] {
+            let constraint = read(text).unwrap();
+            assert_eq!((constraint.limit, constraint.to_string().as_str()), (limit, shown), "{text}");
+        }
+        for text in ["failure_ratio", "failure_ratio<=", "a<=1>=0", "a=<1", "a<<1", "<=1"] {
             assert!(read(text).unwrap_err().to_string().contains("METRIC<=VALUE"), "{text}");
+        }
+        for (text, help) in [
+            ("x<=NaN", "write a number"),
+            ("failure_ratio<=20ms", "0.1%"),
+            ("request_p99_ms<=5%", "20ms"),
+            ("request_p99_ms<=20 minuten", "20ms"),
+            ("cross_zone_usd_per_month<=5%", "USD"),
+        ] {
+            assert!(read(text).unwrap_err().to_string().contains(help), "{text}");
         }
     }
 
@@ -114,5 +153,18 @@ mod tests {
             standings,
             [ConstraintStanding::Kept, ConstraintStanding::Undecided, ConstraintStanding::Broken]
         );
+    }
+
+    #[test]
+    fn equality_does_not_keep_a_strict_limit() {
+        for (text, ends, standing) in [
+            ("x<2", (1.0, 2.0), ConstraintStanding::Undecided),
+            ("x<2", (1.0, 1.9), ConstraintStanding::Kept),
+            ("x<2", (2.0, 2.0), ConstraintStanding::Broken),
+            ("x>2", (2.0, 3.0), ConstraintStanding::Undecided),
+            ("x>2", (2.0, 2.0), ConstraintStanding::Broken),
+        ] {
+            assert_eq!(text.parse::<Constraint>().unwrap().standing(ends), standing, "{text} {ends:?}");
+        }
     }
 }

@@ -12,15 +12,19 @@ pub(crate) fn render(explanations: &[Explanation]) -> String {
     sections.iter().map(|cells| section(cells)).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether two explanations differ in nothing but their ratios and axes.
+/// Whether two explanations differ in nothing but their ratios, axes and last reasons, which are shown one by one.
 fn same_sets(a: &Explanation, b: &Explanation) -> bool {
     let strip = |explanation: &Explanation| {
-        let unexplained = |step: &ExplainedStep| ExplainedStep { because: String::new(), ..step.clone() };
+        let last = explanation.steps.len().saturating_sub(1);
+        let unexplained = |(position, step): (usize, &ExplainedStep)| match position == last {
+            true => ExplainedStep { because: String::new(), ..step.clone() },
+            false => step.clone(),
+        };
         Explanation {
             spillover_ratio: None,
             because: String::new(),
             policy: None,
-            steps: explanation.steps.iter().map(unexplained).collect(),
+            steps: explanation.steps.iter().enumerate().map(unexplained).collect(),
             axes: serde_json::Map::new(),
             ..explanation.clone()
         }

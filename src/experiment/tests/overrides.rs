@@ -86,16 +86,21 @@ fn a_part_of_a_default_leaves_its_other_parts() {
 fn the_command_line_loses_to_arms_and_wins_over_the_file() {
     let experiment = overridden(&[
         ("backend_service.zonal_affinity.spillover", "DISABLED"),
-        ("clients.web-a.addresses", "3"),
         ("server.workers", "3"),
         ("server.workers", "4"),
     ]);
     let scenarios: Vec<_> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
     assert_eq!(scenarios[0].balancer.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
     assert_eq!(scenarios[4].balancer.policy.get().zonal_affinity(), ZonalAffinity::StayWithinZone);
-    assert_eq!(scenarios[0].clients.iter().next().unwrap().addresses.get(), 100);
     let workers = scenarios[0].groups.iter().next().unwrap().server.workers;
     assert!(matches!(workers, Workers::Limited(count) if count.get() == 4), "the last one wins");
+}
+
+#[test]
+fn a_value_that_no_cell_keeps_is_refused() {
+    let error = refusal(SMALL, &set(&[("clients.web-a.addresses", "3")]));
+    let told = "`clients.web-a.addresses` has this value in no cell: arms disabled, stay, spill set it";
+    assert!(error.contains(told), "{error}");
 }
 
 #[test]

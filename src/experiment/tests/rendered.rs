@@ -29,7 +29,7 @@ fn of_text_and_keys() {
     9 | [regio]
       |  ^^^^^
       |
-      = help: did you mean `region`? known keys: backend_service, clients, faults, forwarding_rule, health_check, network, operations, prices, region, semantics, server, simulation, target_pools, arms and 6 more
+      = help: did you mean `region`? known keys: backend_service, clients, faults, forwarding_rule, health_check, load, network, operations, prices, region, semantics, server, simulation, target_pools and 7 more
     ");
     insta::assert_snapshot!(wrong("kind = \"vpn\"", "kid = \"vpn\""), @r#"
     error: `clients.office.kid` is not a known key

@@ -282,6 +282,18 @@ impl ServiceTable {
         }
     }
 
+    /// Checks that the groups of `plans` can grow by themselves within what the load balancer takes.
+    pub(super) fn check_growth(&self, plans: &[GroupPlan], assumptions: &Assumptions) -> Result<(), Problem> {
+        let most = |plan: &GroupPlan| plan.autoscaling.map(|policy| policy.max_num_replicas.get());
+        let total: u32 = plans.iter().map(|plan| most(plan).unwrap_or(plan.group.highest)).sum();
+        let Some(last) = plans.iter().rposition(|plan| most(plan).is_some()) else { return Ok(()) };
+        self.service().check_size(total as usize, assumptions).map_err(|error| {
+            let path = list().member(last).key("autoscaling_policy").key("max_num_replicas");
+            let problem = Problem::of_resource(error, &KeyPath::to("backend_service"));
+            Problem { path, what: format!(": the service may grow until it{}", problem.what), ..problem }
+        })
+    }
+
     /// The groups, which serve like `server` where they are silent and answer to a health check of type `check`.
     pub(super) fn groups(
         &self,

@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{group_id, zone_id};
+use super::{WorldTables, group_id, zone_id};
 use crate::compute::ServiceProtocol;
 use crate::experiment::bounded::{Name, Span, Whole};
 use crate::experiment::files::DataFiles;
@@ -20,7 +20,8 @@ use crate::lb::ratio::Ratio;
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::scenario::ClientGroup;
 use crate::time::SimDuration;
-use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
+use crate::unfit::Unfit;
+use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile, Load};
 
 /// The most client addresses: a sixteenth of all that IPv4 has.
 const ADDRESSES_MAX: u64 = 1 << 28;
@@ -128,12 +129,12 @@ impl BalancerKind {
 }
 
 pub(super) fn clients(
-    written: &[Client],
-    region: &str,
+    world: &WorldTables,
     front: BalancerKind,
     files: &DataFiles,
     builder: &mut ScenarioBuilder,
 ) -> Result<(), Problem> {
+    let (written, region) = (&world.clients, world.region.name.as_str());
     let list = KeyPath::to("clients");
     if written.is_empty() {
         return refuse(list, "is empty", "write at least one client group");
@@ -162,7 +163,7 @@ pub(super) fn clients(
         let protocol = client.protocol(front, &path)?;
         client.check_connections(&path)?;
         let addresses = client.addresses(&own);
-        let arrivals = client.arrivals(addresses, files, path.key("arrivals"))?;
+        let arrivals = client.arrivals(addresses, world.load, files, path.key("arrivals"))?;
         let group = builder.clients(client.name.as_str(), (origin, &outside), arrivals);
         *group = ClientGroup { protocol, addresses, own_backends: own, ..client.over(group) };
     }
@@ -275,14 +276,17 @@ impl Client {
         NonZeroU32::new(own_backends.len() as u32).or(written).unwrap_or(ClientGroup::ADDRESSES)
     }
 
-    /// When it opens connections from that many `addresses`, with its trace, if it has one, in `files`.
+    /// When it opens connections from that many `addresses` under `load`, with its trace, if it has one, in `files`.
     fn arrivals(
         &self,
         addresses: NonZeroU32,
+        load: Load,
         files: &DataFiles,
         path: KeyPath,
     ) -> Result<ArrivalSpec, Problem> {
-        if let ArrivalSpec::Closed(closed) = &self.arrivals {
+        let scaled = self.arrivals.at_load(load);
+        let arrivals = scaled.map_err(|error| self.unfit_load(load, &error))?;
+        if let ArrivalSpec::Closed(closed) = &arrivals {
             let population = closed.population.get();
             let least = population.div_ceil(CLIENTS_MAX);
             if least > addresses.get() {
@@ -291,7 +295,13 @@ impl Client {
                 return refuse(path.key("closed").key("population"), what, help);
             }
         }
-        self.arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
+        arrivals.with_trace(|trace| files.trace(&trace.file, &path.key("trace").key("file")))
+    }
+
+    /// Its arrivals can't be multiplied by `load`.
+    fn unfit_load(&self, load: Load, error: &Unfit) -> Problem {
+        let message = format!("{} {error} (client group `{}`)", load.factor(), self.name.as_str());
+        Problem::because(KeyPath::to("load"), &message)
     }
 
     /// How the load balancer sees its packets, and the name of its place.

@@ -17,6 +17,8 @@ pub(super) struct Semantics {
     pub(super) failover_drain: FailoverDrain,
     /// What a target pool with affinity NONE does with fragments that carry no ports (TPA-2).
     pub(super) portless_fragments: PortlessFragments,
+    /// Whether an internal load balancer may have more than 250 backends without subsetting, which none has (ELIG-13).
+    pub(super) unlimited_backends: bool,
 }
 
 impl Semantics {
@@ -24,6 +26,7 @@ impl Semantics {
         Assumptions {
             spec_version: self.zonal_affinity_text,
             failover_drain: self.failover_drain.0,
+            unlimited_backends: self.unlimited_backends,
             drop_portless_fragments: self.portless_fragments == PortlessFragments::Drop,
             ..Assumptions::default()
         }

@@ -35,7 +35,8 @@ fn table_row(name: &str, numbers: &[String], words: Option<String>) -> String {
     format!("<tr><th scope=\"row\">{}</th>{numbers}{words}</tr>\n", escaped(name))
 }
 
-/// Every cell with its headline metrics; consecutive cells of an arm with the same values share a row.
+/// Every cell with its headline metrics; consecutive cells of an arm with the same values of all metrics share a
+/// row.
 pub(super) fn summary(subject: &Subject) -> String {
     let results = &subject.results;
     let is_there = |metric: &&Metric| results.metrics.iter().any(|name| name == metric.name);
@@ -46,7 +47,14 @@ pub(super) fn summary(subject: &Subject) -> String {
     };
     let all: Vec<(usize, &ResultCell, Vec<String>)> =
         results.cells.iter().enumerate().map(|(position, cell)| (position, cell, values(cell))).collect();
-    let rows: Vec<_> = all.chunk_by(|a, b| a.1.arm == b.1.arm && a.2 == b.2).collect();
+    let is_like = |a: &ResultCell, b: &ResultCell| {
+        let found = |cell: &ResultCell, name: &str| {
+            results.summary(cell.number, name).map(|row| (row.mean, row.std_dev, row.ci_low, row.ci_high))
+        };
+        let same = |name: &String| found(a, name) == found(b, name);
+        a.arm == b.arm && results.metrics.iter().all(same)
+    };
+    let rows: Vec<_> = all.chunk_by(|a, b| is_like(a.1, b.1)).collect();
     let header: Vec<&str> = ["cell"].into_iter().chain(metrics.iter().map(|metric| metric.name)).collect();
     let left_out = left_out(rows.len(), "summary.csv has all");
     let rows = spread(rows, MOST_ROWS).into_iter().map(|row| {

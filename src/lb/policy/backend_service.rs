@@ -211,6 +211,7 @@ impl BackendServicePolicy {
     fn steps(&self, roster: &Roster, reading: &Reading) -> Vec<PolicyStep> {
         let eligible = |name| PolicyStep {
             kind: Some(reading.eligible.name()),
+            because: self.serving_because(roster, reading.eligible).unwrap_or_default(),
             ..PolicyStep::new(name, Some(choice(reading.eligible.set().map(|(set, _)| set))))
         };
         let because = self.because(roster, reading);
@@ -231,7 +232,52 @@ impl BackendServicePolicy {
         ]
     }
 
+    /// Why primaries or failover backends serve, with numbers; nothing where there are no failover backends (ELIG-3, ELIG-4).
+    fn serving_because(&self, roster: &Roster, eligible: OriginalEligible) -> Option<String> {
+        let [primaries, failovers] =
+            [Role::Primary, Role::Failover].map(|role| roster.size(configured(role)));
+        if primaries == 0 || failovers == 0 {
+            return None;
+        }
+        let [healthy_primaries, healthy_failovers] =
+            [Role::Primary, Role::Failover].map(|role| roster.size(healthy(role)));
+        let share = healthy_primaries as f64 / primaries as f64;
+        let count = format!("{healthy_primaries} of {primaries} primaries healthy ({share:.3})");
+        let ratio = self.failover.failover_ratio;
+        Some(match eligible {
+            OriginalEligible::None => {
+                format!("{count} and no failover backend: drop_traffic_if_unhealthy is on")
+            }
+            OriginalEligible::UnhealthyPrimary => {
+                format!("{count} and no failover backend: all primaries are the last resort")
+            }
+            OriginalEligible::HealthyFailover if ratio.is_zero() => {
+                format!("{count}: failover ratio 0.0 fails over when there is none")
+            }
+            OriginalEligible::HealthyFailover => format!("{count} < failover ratio {:?}", ratio.value()),
+            OriginalEligible::HealthyPrimary if healthy_failovers == 0 => {
+                format!("{count}, and no failover backend is healthy")
+            }
+            OriginalEligible::HealthyPrimary if ratio.is_zero() => {
+                format!("{count}: failover ratio 0.0 needs only one")
+            }
+            OriginalEligible::HealthyPrimary => format!("{count} >= failover ratio {:?}", ratio.value()),
+        })
+    }
+
     fn because(&self, roster: &Roster, reading: &Reading) -> String {
+        let own = self.zonal_because(roster, reading);
+        let is_told = matches!(
+            reading.outcome,
+            PlacementOutcome::AffinityDisabled | PlacementOutcome::IncompatibleClient
+        );
+        match self.serving_because(roster, reading.eligible).filter(|_| is_told) {
+            Some(serving) => format!("{serving}; {own}"),
+            None => own,
+        }
+    }
+
+    fn zonal_because(&self, roster: &Roster, reading: &Reading) -> String {
         if self.drops_everything() {
             return "a Network Security Integration drops every packet while zonal affinity is on".to_owned();
         }

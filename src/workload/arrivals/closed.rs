@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Load;
 use crate::random::Distribution;
 use crate::time::SimDuration;
 use crate::unfit::Unfit;
@@ -30,6 +31,26 @@ impl Population {
     /// How many clients.
     pub fn get(self) -> u32 {
         self.0
+    }
+
+    /// `load` times as many clients.
+    pub(super) fn at_load(self, load: Load) -> Result<Self, Unfit> {
+        let count = f64::from(self.0) * load.factor();
+        let whole = count.round();
+        if (count - whole).abs() > whole.max(1.0) * f64::EPSILON * 4.0 {
+            return Err(Unfit(format!(
+                "makes {count} clients of a population of {}; write a load that leads to a whole number of them",
+                self.0
+            )));
+        }
+        let wrong = |_| {
+            let most = Self::MAX;
+            Unfit(format!(
+                "makes {whole} clients of a population of {}; write a load that leads to 1 to {most}",
+                self.0
+            ))
+        };
+        Self::try_from(whole as i64).map_err(wrong)
     }
 }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Rate, later};
+use super::{Load, Rate, later};
 use crate::random::{Stream, exponential, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::Unfit;
@@ -28,6 +28,28 @@ const CHANGES_MAX: f64 = 1e6;
 pub struct Modulation {
     states: Arc<[State]>,
     mean_rate: f64,
+}
+
+impl Modulation {
+    /// The same with `load` times its rates.
+    pub(super) fn at_load(&self, load: Load) -> Result<Self, Unfit> {
+        let scaled = |state: &State| match state.mean_gap {
+            None => Ok(*state),
+            Some(gap) => {
+                load.of(Rate(1e9 / gap)).map(|rate| State { mean_gap: Some(rate.mean_gap()), ..*state })
+            }
+        };
+        let states = self.states.iter().map(scaled).collect::<Result<Arc<[State]>, _>>()?;
+        let mean_rate = self.mean_rate * load.factor();
+        let cycle: f64 = states.iter().map(|state| state.mean_dwell).sum();
+        if mean_rate * cycle / 1e9 * CHANGES_MAX < states.len() as f64 {
+            let what = format!("makes {mean_rate} connections per second of {} on average", self.mean_rate);
+            return Err(Unfit(format!(
+                "{what}, and the rate changes a million times between two; write a larger load"
+            )));
+        }
+        Ok(Self { states, mean_rate })
+    }
 }
 
 /// A level of the rate, in nanoseconds.

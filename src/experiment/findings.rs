@@ -1,0 +1,111 @@
+//! Findings: what an experiment says that does nothing, or something else than it seems to.
+//!
+//! Each is found in the world of a cell (`world/findings.rs` has the table). Here they are put together: one for each key,
+//! with the arms that it holds for. A value that many cells have from one place, such as the file's own tables, has an
+//! effect if it has one in any of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::assignment::Origin;
+use super::path::dotted;
+use super::{Cell, Experiment};
+
+/// How grave a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something does nothing.
+    Note,
+    /// Results may mislead.
+    Warning,
+}
+
+/// What the author of an experiment should know before it is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which kind it is: a name that stays.
+    pub id: &'static str,
+    /// How grave it is.
+    pub severity: Severity,
+    /// The path of the key that it is about.
+    pub key: String,
+    /// What is the matter, to be read after the key.
+    pub what: String,
+    /// What to do.
+    pub help: &'static str,
+    /// The arms that it holds for; none if it holds for all.
+    pub arms: Vec<String>,
+}
+
+/// A finding in the world of one cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CellFinding {
+    pub id: &'static str,
+    pub severity: Severity,
+    pub key: Vec<String>,
+    pub what: String,
+    pub help: &'static str,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, key, what, help, arms, .. } = self;
+        let arms = match &arms[..] {
+            [] => String::new(),
+            [arm] => format!("in arm {arm} "),
+            several => format!("in arms {} ", several.join(", ")),
+        };
+        write!(f, "{arms}`{key}` {what}; {help} [{id}]")
+    }
+}
+
+impl Experiment {
+    /// What its author should know, each finding once, in the order of cells.
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut all: Vec<(&CellFinding, Vec<usize>)> = Vec::new();
+        for cell in &self.cells {
+            for found in self.worlds.findings(cell.index) {
+                let same =
+                    |(known, _): &&mut (&CellFinding, _)| (known.id, &known.key) == (found.id, &found.key);
+                match all.iter_mut().find(same) {
+                    Some((_, cells)) => cells.push(cell.index),
+                    None => all.push((found, vec![cell.index])),
+                }
+            }
+        }
+        all.into_iter().filter_map(|(found, cells)| self.finding(found, &cells)).collect()
+    }
+
+    /// `found`, which holds for `cells`, if the value that it is about does nothing wherever it is used.
+    fn finding(&self, found: &CellFinding, cells: &[usize]) -> Option<Finding> {
+        let mut of_place: BTreeMap<Option<String>, Vec<&Cell>> = BTreeMap::new();
+        for cell in &self.cells {
+            of_place.entry(self.place_of(&found.key, cell)).or_default().push(cell);
+        }
+        let holds = |cell: &&Cell| cells.binary_search(&cell.index).is_ok();
+        let is_idle =
+            |all: &Vec<&Cell>| found.severity > Severity::Note || all.iter().all(|cell| holds(cell));
+        let mut kept: Vec<&Cell> = of_place.into_values().filter(is_idle).flatten().filter(holds).collect();
+        kept.sort_by_key(|cell| cell.index);
+        let mut arms: Vec<String> = kept.iter().map(|cell| cell.arm.clone()).collect();
+        arms.dedup();
+        let CellFinding { id, severity, key, what, help } = found.clone();
+        let key = dotted(&key);
+        if arms.iter().map(String::as_str).eq(self.arms()) {
+            arms.clear();
+        } else if arms.is_empty() {
+            return None;
+        }
+        Some(Finding { id, severity, key, what, help, arms })
+    }
+
+    /// Which arm or axis gives `cell` the value of `key`; none if it has it from the tables of the file.
+    fn place_of(&self, key: &[String], cell: &Cell) -> Option<String> {
+        let assignments = self.assignments(cell);
+        let of_key = assignments.iter().rev().find(|assignment| assignment.path.overlaps(key))?;
+        match &of_key.origin {
+            Origin::Flag(flag) => Some(flag.clone()),
+            Origin::File(place) => Some(format!("{:?}", place.to_last_key())),
+        }
+    }
+}

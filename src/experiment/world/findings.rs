@@ -1,0 +1,285 @@
+//! What the file of a cell says that does nothing there, or something else than it seems to: the table of all such cases.
+
+use toml_edit::Table;
+
+use crate::experiment::findings::{CellFinding, Severity};
+use crate::experiment::node::Node;
+use crate::ids::BackendId;
+use crate::lb::Settings;
+use crate::lb::backend::Role;
+use crate::lb::change::Change;
+use crate::lb::policy::any::AnyPolicy;
+use crate::lb::selection::SelectionHash;
+use crate::lb::tracking::TrackingMode;
+use crate::lb::zonal_affinity::ZonalAffinity;
+use crate::sim::scenario::{ClientGroup, Scenario, Workers};
+use crate::time::SimDuration;
+
+/// A setting that has no effect in some worlds.
+struct IdleSetting {
+    id: &'static str,
+    /// The paths of its keys, where `*` stands for every member of a list.
+    keys: &'static [&'static str],
+    /// Values that ask for nothing, in TOML.
+    asks_for_nothing: &'static [&'static str],
+    why: &'static str,
+    help: &'static str,
+    is_idle: fn(&Site<'_>) -> bool,
+}
+
+/// Where a setting stands.
+struct Site<'a> {
+    scenario: &'a Scenario,
+    /// The name of the last member of a list on the way to it.
+    member: &'a str,
+}
+
+const NO_FAILOVER: &str = "there are no failover backends";
+const ADD_FAILOVER: &str = "add a group with failover = true, or leave it out";
+
+const IDLE_SETTINGS: &[IdleSetting] = &[
+    IdleSetting {
+        id: "drop-without-failover-backends",
+        keys: &[
+            "backend_service.failover_policy.drop_traffic_if_unhealthy",
+            "operations.*.drop_traffic_if_unhealthy",
+        ],
+        asks_for_nothing: &["false"],
+        why: "there are no failover backends, and without them the last resort is all primaries (ELIG-10)",
+        help: ADD_FAILOVER,
+        is_idle: |site| !site.has_failover(),
+    },
+    IdleSetting {
+        id: "failover-ratio-without-failover-backends",
+        keys: &["backend_service.failover_policy.failover_ratio", "operations.*.failover_ratio"],
+        asks_for_nothing: &["0.0", "0"],
+        why: NO_FAILOVER,
+        help: ADD_FAILOVER,
+        is_idle: |site| site.is_service() && !site.has_failover(),
+    },
+    IdleSetting {
+        id: "failover-drain-without-failover-backends",
+        keys: &[
+            "backend_service.failover_policy.disable_connection_drain_on_failover",
+            "operations.*.disable_connection_drain_on_failover",
+            "semantics.failover_drain",
+        ],
+        asks_for_nothing: &["false"],
+        why: NO_FAILOVER,
+        help: ADD_FAILOVER,
+        is_idle: |site| !site.has_failover(),
+    },
+    IdleSetting {
+        id: "spillover-ratio-without-spilling",
+        keys: &["backend_service.zonal_affinity.spillover_ratio", "operations.*.spillover_ratio"],
+        asks_for_nothing: &[],
+        why: "spillover is not ZONAL_AFFINITY_SPILL_CROSS_ZONE (ZON-1)",
+        help: "write spillover = \"ZONAL_AFFINITY_SPILL_CROSS_ZONE\", or leave it out",
+        is_idle: |site| {
+            !site.any(|settings| settings.policy.get().zonal_affinity().spillover_ratio().is_some())
+        },
+    },
+    IdleSetting {
+        id: "affinity-text-without-zonal-affinity",
+        keys: &["semantics.zonal_affinity_text"],
+        asks_for_nothing: &[],
+        why: "zonal affinity is disabled",
+        help: "leave it out",
+        is_idle: |site| {
+            !site.any(|settings| settings.policy.get().zonal_affinity() != ZonalAffinity::Disabled)
+        },
+    },
+    IdleSetting {
+        id: "draining-timeout-without-removal",
+        keys: &["backend_service.connection_draining.draining_timeout"],
+        asks_for_nothing: &["\"0s\""],
+        why: "no operation and no autoscaler removes a backend, and nothing else drains (CTE-9)",
+        help: "add [[operations]] with do = \"drain\" or \"remove_instances\", or leave it out",
+        is_idle: |site| !site.removes(),
+    },
+    IdleSetting {
+        id: "capacity-scaler",
+        keys: &["backend_service.backends.*.capacity_scaler"],
+        asks_for_nothing: &["1.0", "1"],
+        why: "passthrough load balancers do not look at it (ELIG-12)",
+        help: "leave it out; remove_instances and weights shift load",
+        is_idle: |_| true,
+    },
+    IdleSetting {
+        id: "service-timeout",
+        keys: &["backend_service.timeout_sec"],
+        asks_for_nothing: &[],
+        why: "passthrough load balancers do not look at it (ELIG-12)",
+        help: "leave it out; request_timeout of [[clients]] says when clients give up",
+        is_idle: |_| true,
+    },
+    IdleSetting {
+        id: "subsetting",
+        keys: &["backend_service.subsetting.policy"],
+        asks_for_nothing: &["\"NONE\""],
+        why: "subsetting is not simulated: every client sees all backends",
+        help: "leave it out",
+        is_idle: |_| true,
+    },
+    IdleSetting {
+        id: "queue-limit-beside-unlimited-workers",
+        keys: &["server.queue_limit"],
+        asks_for_nothing: &[],
+        why: "unlimited workers have no queue",
+        help: "write a number of workers, or leave it out",
+        is_idle: |site| site.scenario.groups.iter().all(|group| group.server.workers == Workers::Unlimited),
+    },
+    IdleSetting {
+        id: "queue-limit-beside-unlimited-workers",
+        keys: &[
+            "backend_service.backends.*.server.queue_limit",
+            "target_pools.*.instances.*.server.queue_limit",
+        ],
+        asks_for_nothing: &[],
+        why: "unlimited workers have no queue",
+        help: "write a number of workers, or leave it out",
+        is_idle: |site| {
+            let mut own = site.scenario.groups.iter().filter(|group| group.name == site.member);
+            own.any(|group| group.server.workers == Workers::Unlimited)
+        },
+    },
+    IdleSetting {
+        id: "through-queue-beside-unlimited-workers",
+        keys: &["health_check.through_queue"],
+        asks_for_nothing: &["false"],
+        why: "unlimited workers have no queue that a probe could wait in",
+        help: "write a number of workers, or leave it out",
+        is_idle: |site| site.scenario.groups.iter().all(|group| group.server.workers == Workers::Unlimited),
+    },
+    IdleSetting {
+        id: "table-size-without-maglev",
+        keys: &["backend_service.maglev_table_size"],
+        asks_for_nothing: &[],
+        why: "rendezvous hashing has no table",
+        help: "leave it out, or write load_balancing_scheme = \"EXTERNAL\"",
+        is_idle: |site| !matches!(site.scenario.balancer.hash, SelectionHash::Maglev(_)),
+    },
+    IdleSetting {
+        id: "health-check-of-nobody",
+        keys: &["health_check"],
+        asks_for_nothing: &[],
+        why: "no target pool has it, so that no backend is ever found unhealthy (TPA-4)",
+        help: "write health_checks = [\"default\"] in [[target_pools]], or leave it out",
+        is_idle: |site| !site.checks_anybody(),
+    },
+];
+
+/// What stands in the file of a cell, `root`, without effect on its `scenario`, and what else its author should know.
+pub(in crate::experiment) fn findings(root: &Table, scenario: &Scenario) -> Vec<CellFinding> {
+    let mut found = Vec::new();
+    for setting in IDLE_SETTINGS {
+        for pattern in setting.keys {
+            let parts: Vec<&str> = pattern.split('.').collect();
+            for (key, node) in written(Node::Table(root), &parts, &[]) {
+                let member = match pattern.rfind('*') {
+                    Some(end) => &key[pattern[..end].matches('.').count()],
+                    None => "",
+                };
+                if !asks_for_nothing(node, setting) && (setting.is_idle)(&Site { scenario, member }) {
+                    let what = format!("has no effect: {}", setting.why);
+                    let (id, help) = (setting.id, setting.help);
+                    found.push(CellFinding { id, severity: Severity::Note, key, what, help });
+                }
+            }
+        }
+    }
+    found.extend(cold_start(scenario));
+    found
+}
+
+/// The values at `pattern` below `node`, which stands at `path`, each with its own path.
+fn written<'a>(node: Node<'a>, pattern: &[&str], path: &[String]) -> Vec<(Vec<String>, Node<'a>)> {
+    let Some((first, rest)) = pattern.split_first() else { return vec![(path.to_vec(), node)] };
+    let below = |name: &str, child| written(child, rest, &[path, &[name.to_owned()]].concat());
+    if *first != "*" {
+        return node.get(first).map_or(Vec::new(), |child| below(first, child));
+    }
+    let list = path.last().map_or("", String::as_str);
+    let members = node.members().unwrap_or_default().into_iter().enumerate();
+    let members = members.flat_map(|(number, member)| match member.name_in(list) {
+        Some(name) => below(name, member),
+        None => below(&number.to_string(), member),
+    });
+    members.collect()
+}
+
+fn asks_for_nothing(node: Node<'_>, setting: &IdleSetting) -> bool {
+    let Node::Scalar(value) = node else { return false };
+    setting.asks_for_nothing.contains(&value.to_string().trim())
+}
+
+impl Site<'_> {
+    fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.scenario.operations.iter().flat_map(|operation| &operation.changes)
+    }
+
+    /// Whether the load balancer is ever configured so that `holds`.
+    fn any(&self, holds: impl Fn(&Settings) -> bool) -> bool {
+        let configured = self.changes().filter_map(|change| match change {
+            Change::Configure(settings) => Some(settings),
+            _ => None,
+        });
+        configured.chain([&self.scenario.balancer]).any(holds)
+    }
+
+    fn is_service(&self) -> bool {
+        matches!(self.scenario.balancer.policy, AnyPolicy::BackendService(_))
+    }
+
+    fn has_failover(&self) -> bool {
+        let mut backends = self.scenario.backends.iter();
+        backends.any(|spec| spec.role == Role::Failover)
+            || self.changes().any(|change| matches!(change, Change::SetRole(_, Role::Failover)))
+    }
+
+    fn removes(&self) -> bool {
+        self.scenario.groups.iter().any(|group| group.autoscaling.is_some())
+            || self.changes().any(|change| matches!(change, Change::Remove(_)))
+    }
+
+    fn checks_anybody(&self) -> bool {
+        self.scenario.backends.iter().any(|spec| spec.checked)
+            || self.changes().any(|change| matches!(change, Change::SetChecked(_, true)))
+    }
+}
+
+/// A start with unhealthy backends that sessions keep to: those that are found healthy first get more of them for good.
+fn cold_start(scenario: &Scenario) -> Option<CellFinding> {
+    let Settings { tracking, session_affinity, .. } = &scenario.balancer;
+    let keeps_sessions = tracking.mode == TrackingMode::PerSession && !session_affinity.is_five_tuple();
+    let starts_cold =
+        |(_, spec): &(BackendId, &crate::sim::scenario::BackendSpec)| spec.configured && spec.checked;
+    let several = scenario.backends.pairs().filter(starts_cold).count() > 1;
+    if !keeps_sessions || !several || scenario.health_check.initially_healthy {
+        return None;
+    }
+    let (idle, warmup) = (tracking.idle_timeout, scenario.timing.warmup);
+    let mut clients = scenario.clients.iter();
+    clients.find(|group| group.own_backends.is_empty() && remembers(group, idle, warmup))?;
+    Some(CellFinding {
+        id: "cold-start-of-sessions",
+        severity: Severity::Warning,
+        key: ["health_check", "initial_state"].map(str::to_owned).to_vec(),
+        what: format!(
+            "is UNHEALTHY: sessions that begin while only some backends have been found healthy stay with those \
+             (PER_SESSION), their clients return within {idle}, and a warm-up of {warmup} does not forget them, so that loads \
+             are uneven"
+        ),
+        help: "write health_check.initial_state = \"HEALTHY\"",
+    })
+}
+
+/// Whether sessions of `group`, which last until they are `idle` for that long, are likely to outlive the `warmup`.
+fn remembers(group: &ClientGroup, idle: SimDuration, warmup: SimDuration) -> bool {
+    // How often a client of a closed loop returns depends on how fast its connections end.
+    let Some(rate) = group.arrivals.mean_rate() else { return true };
+    let gap = f64::from(group.addresses.get()) / rate;
+    let gaps_in_timeout = idle.as_secs_f64() / gap;
+    // Gaps that are exponential outlast the timeout once in so many.
+    gaps_in_timeout > 1.0 && warmup.as_secs_f64() < 3.0 * gap * libm::exp(gaps_in_timeout.min(700.0))
+}
