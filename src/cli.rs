@@ -64,6 +64,7 @@ Examples:
   zonesim run                                    run the quickstart, results in results/quickstart
   zonesim run my.toml --jobs 2                   run every arm of an experiment
   zonesim run my.toml --set simulation.duration=10m --dry-run
+  zonesim run my.toml --trace 1000               which requests fail? 1000 connections packet by packet
   zonesim explain my.toml --down ig-a-1,ig-a-2   which backends each client may reach, and why
   zonesim expect my.toml                         what the rules alone say of every state of health
   zonesim compare results/my                     which arm is better, by how much, and how sure that is

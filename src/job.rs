@@ -37,6 +37,7 @@ pub mod merge;
 pub mod runner;
 pub mod search;
 pub mod shard;
+mod trace;
 pub mod warmup;
 mod watcher;
 mod whole;
@@ -44,6 +45,7 @@ mod work;
 
 pub use error::JobError;
 pub use folder::Folder;
+pub use trace::trace;
 pub use watcher::{JobAccount, JobNote, JobProgress, Watcher};
 pub use whole::{JobEnd, run};
 pub use work::CompleteJob;

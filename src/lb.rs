@@ -34,6 +34,7 @@ use policy::any::AnyPolicy;
 use policy::{Placement, PlacementOutcome, PolicyState, RoleSwitch, TrafficOrigin};
 use roster::Roster;
 use selection::{SelectionHash, Selectors};
+use sets::SetSpec;
 use tracking::{Tracker, TrackingPolicy};
 use weight::WeightState;
 
@@ -133,6 +134,8 @@ pub struct LoadBalancer {
     draining: Vec<(BackendId, SimTime)>,
     next_deadline: SimTime,
     counters: Counters,
+    /// How often it has decided.
+    decided: u64,
 }
 
 impl LoadBalancer {
@@ -160,6 +163,7 @@ impl LoadBalancer {
             draining: Vec::new(),
             next_deadline: SimTime::NEVER,
             counters: Counters::default(),
+            decided: 0,
         };
         balancer.decide_anew(SimTime::ZERO);
         balancer.serving = balancer.placements[0].serving;
@@ -186,6 +190,43 @@ impl LoadBalancer {
     /// What has been counted.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// How often it has decided where new connections go: after every change of health or configuration.
+    pub fn decided(&self) -> u64 {
+        self.decided
+    }
+
+    /// What it has decided last for new connections from `origin`.
+    pub fn placement(&self, origin: TrafficOrigin) -> &Placement {
+        &self.placements[origin_slot(origin, self.roster.zones())]
+    }
+
+    /// The sets that new connections from `origin` are shared out over.
+    pub fn chosen_sets(&self, origin: TrafficOrigin) -> Vec<(SetSpec, f64)> {
+        let shares = self.placement(origin).choice.shares().into_iter();
+        shares.map(|(set, share)| (self.roster.specs()[set].clone(), share)).collect()
+    }
+
+    /// The backends that new connections from `origin` may get, in order of ids.
+    pub fn reachable(&self, origin: TrafficOrigin) -> Vec<BackendId> {
+        if self.drops_everything {
+            return Vec::new();
+        }
+        let sets = self.placement(origin).choice.shares().into_iter();
+        let mut reachable: Vec<BackendId> =
+            sets.flat_map(|(set, _)| self.selectors.candidates(&self.roster, set)).collect();
+        reachable.sort_unstable();
+        reachable.dedup();
+        reachable
+    }
+
+    /// The backend that `packet` would get if nothing were tracked. Neither tracks nor counts it.
+    pub fn selection(&mut self, packet: &Packet) -> Option<BackendId> {
+        if self.drops_everything {
+            return None;
+        }
+        self.select(packet).selected().map(|(backend, _)| backend)
     }
 
     /// The most tracking entries at one time since the last [`restart_counters`](Self::restart_counters).
@@ -390,6 +431,7 @@ impl LoadBalancer {
             selectors.follow_sets(roster);
         }
         let state = PolicyState { now, roster };
+        self.decided += 1;
         placements.clear();
         placements.extend(origins(roster.zones()).map(|origin| settings.policy.decide(state, origin)));
         let policy = settings.policy.get();

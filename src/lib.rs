@@ -40,6 +40,7 @@
 //! | a chart | [`figures::charts`], one file a chart |
 //! | a command | [`cli`], one file a command |
 //! | what happens in a run, and when | `sim/event.rs`, and `sim/simulation.rs` that handles it |
+//! | what `events.csv` and `trace.csv` tell of it | `sim/historian.rs`, `sim/tracer.rs` |
 //! | why two arms differ | [`answers`]: compare, recommend, expect, explain, search |
 //!
 //! # A world in a program

@@ -4,6 +4,7 @@
 //! Headers, summaries, thresholds, comparisons, charts and pages derive from it; to add a metric is to add a row.
 
 mod formula;
+mod happenings;
 pub mod load;
 mod table;
 pub mod tables;

@@ -22,7 +22,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::metrics::tables::{
-    BackendRow, CsvRow, DecisionRow, FileRow, LatencyRow, RUN_FILES, SummaryRow, TimelineRow, TrafficRow,
+    BackendRow, CsvRow, DecisionRow, EventRow, FileRow, LatencyRow, RUN_FILES, SummaryRow, TimelineRow,
+    TrafficRow,
 };
 use crate::unfit::Unfit;
 use description::Description;
@@ -45,7 +46,9 @@ pub fn is_unfinished(dir: &Path) -> bool {
 /// The files of runs and of the timeline that were left out of the folder `dir`, which can do without them.
 pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
     let details = RUN_FILES.into_iter().map(|(file, _)| file.name).chain([TimelineRow::FILE.name]);
-    details.filter(move |name| !dir.join(name).exists())
+    // Nothing is drawn of events.
+    let drawn = details.filter(|name| *name != EventRow::FILE.name);
+    drawn.filter(move |name| !dir.join(name).exists())
 }
 
 /// A results folder in memory.

@@ -5,7 +5,7 @@ mod search;
 mod shard;
 pub(super) mod watching;
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -55,6 +55,9 @@ pub(super) struct RunArgs {
     /// Finish a job that was interrupted: runs that it finished are not repeated.
     #[arg(long)]
     resume: bool,
+    /// Write the first N connections of the measured window, of each cell's first replication, packet by packet into trace.csv.
+    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "search"])]
+    trace: Option<NonZeroU32>,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -93,14 +96,14 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     say_offered(&experiment, false, console);
     match search {
         Some(search) => search::run(&search, &folder, charts, console),
-        None => run_into(&folder, &experiment, charts, console),
+        None => run_into(&folder, &experiment, (charts, args.trace), console),
     }
 }
 
 fn run_into(
     folder: &Folder,
     experiment: &Experiment,
-    charts: Option<&'static [Format]>,
+    (charts, traced): (Option<&'static [Format]>, Option<NonZeroU32>),
     console: &Console,
 ) -> anyhow::Result<Status> {
     let mut terminal = Terminal::stoppable(console, charts, None)?;
@@ -109,10 +112,21 @@ fn run_into(
     match ended {
         JobEnd::CompleteBefore => {
             console.note(&format!("{} is complete", folder.path.display()));
+            if traced.is_some() {
+                console.caution(
+                    "nothing was run, so that there is no new trace.csv; run without --resume for one",
+                );
+            }
             Ok(Status::Done)
         }
         JobEnd::Stopped => Ok(stopped(&folder.path, console)),
-        JobEnd::Complete(job) if folder.shard.is_none() => Ok(close(&job, &folder.path, console)),
+        JobEnd::Complete(job) if folder.shard.is_none() => {
+            if let Some(connections) = traced {
+                let packets = job::trace(&job.experiment, &folder.path, connections)?;
+                console.note(&format!("packets in trace.csv: {packets}"));
+            }
+            Ok(close(&job, &folder.path, console))
+        }
         JobEnd::Complete(job) => Ok(close_shard(&job, &folder.path, console)),
     }
 }

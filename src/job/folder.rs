@@ -9,6 +9,7 @@ use super::manifest::{self, Manifest};
 use super::shard::Shard;
 use super::watcher::{JobNote, Watcher};
 use crate::experiment::Experiment;
+use crate::metrics::tables::{FileRow, PacketRow};
 use crate::results::{CHARTS, PAGE, is_unfinished};
 
 /// Where a job's results go, and how it is run.
@@ -76,6 +77,7 @@ fn remove_old(folder: &Path) -> Result<(), JobError> {
             path.extension().is_some_and(|extension| extension == "png" || extension == "svg")
         }));
     }
-    old.extend(Some(folder.join(PAGE)).filter(|path| path.exists()));
+    let others = [PAGE, PacketRow::FILE.name].map(|name| folder.join(name));
+    old.extend(others.into_iter().filter(|path| path.exists()));
     old.iter().try_for_each(|path| fs::remove_file(path).map_err(JobError::file("remove", path)))
 }

@@ -17,7 +17,7 @@ use crate::experiment::Experiment;
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
 use crate::results::write_file;
-pub use entries::{NotReached, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry};
+pub use entries::{LeftOutEvents, NotReached, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry};
 
 /// The manifest's name in a results folder.
 pub const NAME: &str = "manifest.json";
@@ -58,6 +58,9 @@ pub struct Manifest {
     /// Warnings of what is too much of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overload: Vec<String>,
+    /// The cells whose runs had more events than `events.csv` takes of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events_left_out: Vec<LeftOutEvents>,
     /// Runs that are finished: all of them if the job is complete.
     pub finished_runs: u64,
     /// Whether every run of the job is finished.
@@ -114,6 +117,10 @@ impl Manifest {
             nothing_began: quiet.collect(),
             overload: overload_warnings(experiment, &offered_load),
             offered_load,
+            events_left_out: summaries
+                .iter()
+                .filter_map(|summary| LeftOutEvents::of(experiment, summary))
+                .collect(),
             finished_runs: job.finished_runs,
             complete: job.finished_runs == job.agenda.runs().len() as u64,
             events: job.total.events,
@@ -130,7 +137,8 @@ impl Manifest {
         let short: Vec<String> = self.short_warmup.iter().map(ShortWarmup::text).collect();
         let imprecise: Vec<String> = self.precision.iter().flat_map(PrecisionEntry::warnings).collect();
         let quiet: Vec<String> = self.nothing_began.iter().map(QuietCell::text).collect();
-        [quiet, short, imprecise].into_iter().flat_map(cut).collect()
+        let left_out: Vec<String> = self.events_left_out.iter().map(LeftOutEvents::text).collect();
+        [quiet, short, imprecise, left_out].into_iter().flat_map(cut).collect()
     }
 
     /// The manifest in `folder`, if there is a readable one.

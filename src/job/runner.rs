@@ -241,7 +241,7 @@ impl Crew {
     }
 }
 
-fn failure(experiment: &Experiment, run: RunId, cause: String) -> RunFailure {
+pub(super) fn failure(experiment: &Experiment, run: RunId, cause: String) -> RunFailure {
     let cell_name = experiment.describe(&experiment.cells()[run.cell]);
     RunFailure { run, cell_name, seed: experiment.seed(), cause }
 }

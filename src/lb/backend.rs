@@ -1,9 +1,12 @@
 //! Backends as the load balancer knows them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::ZoneId;
 
 /// What a backend is for in the failover policy (ELIG-1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Serves while the failover policy allows.
     Primary,

@@ -9,6 +9,8 @@ pub mod backend_service;
 mod roles;
 pub mod target_pool;
 
+use serde::{Deserialize, Serialize};
+
 use super::backend::Role;
 use super::roster::Roster;
 use super::sets::{Choice, SetSpec};
@@ -140,7 +142,8 @@ pub enum TrafficOrigin {
 }
 
 /// What became of a new connection's choice of backends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PlacementOutcome {
     /// Zonal affinity is off.
     AffinityDisabled,

@@ -103,6 +103,15 @@ impl Selectors {
         }
     }
 
+    /// The members of `set` that some connection is selected for. Where all weigh nothing, all are (WGT-2).
+    pub(super) fn candidates(&self, roster: &Roster, set: SetId) -> Vec<BackendId> {
+        let healthy_only = roster.specs()[set].healthy_only;
+        let members: Vec<BackendId> = roster.members(set).collect();
+        let weighs = |id: &BackendId| !healthy_only || self.weights[*id] > 0.0;
+        let weighty: Vec<BackendId> = members.iter().copied().filter(weighs).collect();
+        if weighty.is_empty() { members } else { weighty }
+    }
+
     fn join(&mut self, roster: &Roster, id: BackendId, set: SetId) {
         let spec = &roster.specs()[set];
         let weight = if spec.healthy_only { self.weights[id] } else { 1.0 };

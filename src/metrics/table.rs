@@ -9,9 +9,14 @@ use super::formula::{
     broken_per_connection_hour, bytes, cross_zone, cross_zone_usd_per_completed_gib, millis,
     open_connections, peak_utilization, usd_per_month,
 };
+use super::happenings::{
+    idle_backends, longest_detection, longest_outage, mean_detection, needlessly_remapped, outage, remapped,
+    serving, spread,
+};
 use super::load::{busiest_backend, busiest_zone, highest_offered_load, mean_backends, utilization};
 use super::unit::Unit::{Number, Percent, Usd};
 use super::{Formula, Metric, Words};
+use crate::lb::backend::Role;
 use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::FailureCause;
 
@@ -223,4 +228,37 @@ metrics! {
     mean_backends ["backends"] Neither Number
         "configured backends, on average over time"
         = Formula::Value(mean_backends);
+    detection_mean_seconds ["s"] Low Number
+        "mean time from a backend's failure to the load balancer's holding it unhealthy, of those noticed in the window"
+        = Formula::Value(mean_detection);
+    detection_max_seconds ["s"] Low Number
+        "longest time from a backend's failure to the load balancer's holding it unhealthy, of those noticed in the window"
+        = Formula::Value(longest_detection);
+    outage_seconds ["s"] Low Number
+        "time in which a client group's new connections could get no backend that works, added up over client groups"
+        = Formula::Value(outage);
+    longest_outage_seconds ["s"] Low Number
+        "longest part of the window without a break in which a client group's new connections could get no backend that works"
+        = Formula::Value(longest_outage);
+    primary_seconds ["s"] Neither Number
+        "time in which healthy primaries, or the target pool, served"
+        = Formula::Value(|run| serving(run, Role::Primary));
+    failover_seconds ["s"] Low Number
+        "time in which healthy failover backends, or the backup pool, served"
+        = Formula::Value(|run| serving(run, Role::Failover));
+    decision_changes ["changes"] Neither Number
+        "changes of outcome or of the sets chosen, over all places that clients send from"
+        = count!(run => run.outcome.history.decision_changes);
+    remapped_client_ratio ["1"] Low Percent
+        "when the backends that a client group may get change: share of its connections that hash to another one, over 256 of each group"
+        = Formula::Value(remapped);
+    needless_remap_ratio ["1"] Low Percent
+        "of those whose backend may still be got then: share that hash to another one that could be got before too"
+        = Formula::Value(needlessly_remapped);
+    idle_backends ["backends"] Neither Number
+        "configured backends that got no connection"
+        = Formula::Value(idle_backends);
+    backend_connections_cv ["1"] Low Percent
+        "standard deviation over mean of the connections of the backends in the role that got most"
+        = Formula::Value(spread);
 }

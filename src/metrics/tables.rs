@@ -73,7 +73,9 @@ macro_rules! results_file {
 }
 mod backends;
 mod decisions;
+mod events;
 mod latency;
+mod packets;
 mod summary;
 mod timeline;
 mod traffic;
@@ -81,7 +83,9 @@ mod zones;
 
 pub use backends::BackendRow;
 pub use decisions::DecisionRow;
+pub use events::EventRow;
 pub use latency::LatencyRow;
+pub use packets::PacketRow;
 pub use summary::{MetricSummary, SummaryRow, summarize};
 pub use timeline::{MeanTimeline, TimelineRow};
 pub use traffic::TrafficRow;
@@ -191,17 +195,18 @@ const HEAD: [&str; 4] = ["cell", "arm", "replication", "seed"];
 type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
 
 /// The files that have rows for every run, with what writes them.
-pub const RUN_FILES: [(ResultsFile, RowsOf); 5] = [
+pub const RUN_FILES: [(ResultsFile, RowsOf); 6] = [
     (TrafficRow::FILE, TrafficRow::of),
     (LatencyRow::FILE, LatencyRow::of),
     (BackendRow::FILE, BackendRow::of),
     (DecisionRow::FILE, DecisionRow::of),
     (ZoneRow::FILE, ZoneRow::of),
+    (EventRow::FILE, EventRow::of),
 ];
 
 /// Every file but `runs.csv`.
 pub fn files() -> impl Iterator<Item = ResultsFile> {
-    RUN_FILES.into_iter().map(|(file, _)| file).chain([SummaryRow::FILE, TimelineRow::FILE])
+    RUN_FILES.into_iter().map(|(file, _)| file).chain([SummaryRow::FILE, TimelineRow::FILE, PacketRow::FILE])
 }
 
 /// Whether some file has a column called `name`, so that no axis can be called so.

@@ -11,9 +11,11 @@ use super::error::WriteError;
 use super::steadiness::{Doubt, Steadiness};
 use crate::experiment::{AxisValue, Cell, Experiment};
 use crate::metrics::tables::{
-    Field, FileRow, MeanTimeline, MetricSummary, RUN_FILES, ResultsFile, SummaryRow, TimelineRow, summarize,
+    Field, FileRow, MeanTimeline, MetricSummary, PacketRow, RUN_FILES, ResultsFile, SummaryRow, TimelineRow,
+    summarize,
 };
 use crate::metrics::{METRICS, MeasuredRun};
+use crate::sim::packets::TracedPacket;
 use crate::sim::scenario::Scenario;
 use crate::stats::Observation;
 use csv_file::CsvFile;
@@ -27,6 +29,8 @@ pub struct CellSummary {
     pub replications: usize,
     /// The beginning that its runs still show, if they do.
     pub doubt: Option<Doubt>,
+    /// How many rows its runs lack in `events.csv`, because each run keeps so many at most.
+    pub events_left_out: u64,
     /// Every metric, in the order of [`METRICS`].
     pub metrics: Vec<MetricSummary>,
 }
@@ -53,6 +57,7 @@ struct CurrentCell<'a> {
     observations: Vec<Vec<Option<Observation>>>,
     timeline: MeanTimeline,
     steadiness: Steadiness,
+    events_left_out: u64,
 }
 
 impl<'a> Tables<'a> {
@@ -62,10 +67,7 @@ impl<'a> Tables<'a> {
     /// If a file can't be created.
     pub fn create(folder: &Path, experiment: &'a Experiment) -> Result<Self, WriteError> {
         let file = |name: &str, of_run: &[&str], columns: &[&str]| {
-            let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
-            let head = ["cell", "arm"].into_iter().chain(axes);
-            let columns = of_run.iter().chain(columns).copied();
-            CsvFile::create(folder.join(name), head.chain(columns))
+            create(&folder.join(name), experiment, of_run.iter().chain(columns).copied())
         };
         let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
         let by_run = RUN_FILES.iter().map(|(table, _)| file(table.name, &["replication"], table.columns));
@@ -94,12 +96,14 @@ impl<'a> Tables<'a> {
                 observations: Vec::new(),
                 timeline: MeanTimeline::default(),
                 steadiness: Steadiness::new(run.scenario),
+                events_left_out: 0,
             });
         }
         let current = self.current.as_mut().expect("it was made above");
         current.observations.push(METRICS.iter().map(|metric| metric.observe(run)).collect());
         current.timeline.add(&run.outcome.timeline, run.scenario);
         current.steadiness.add(&run.outcome.timeline);
+        current.events_left_out += run.outcome.history.left_out;
 
         let mut prefix = cell_prefix(cell);
         prefix.push(Field::Count(u64::from(replication)));
@@ -135,9 +139,66 @@ impl<'a> Tables<'a> {
             self.timeline.write(prefix.iter().cloned().chain(row))?;
         }
         let replications = ended.observations.len();
-        self.summaries.push(CellSummary { cell: ended.cell.index, replications, doubt, metrics });
+        self.summaries.push(CellSummary {
+            cell: ended.cell.index,
+            replications,
+            doubt,
+            events_left_out: ended.events_left_out,
+            metrics,
+        });
         Ok(())
     }
+}
+
+/// Writes the file of connections packet by packet.
+#[derive(Debug)]
+pub struct PacketTable(CsvFile);
+
+impl PacketTable {
+    /// Creates the file in `folder`.
+    ///
+    /// # Errors
+    /// If it can't be created.
+    pub fn create(folder: &Path, experiment: &Experiment) -> Result<Self, WriteError> {
+        let ResultsFile { name, columns } = PacketRow::FILE;
+        let columns = ["replication"].into_iter().chain(columns.iter().copied());
+        create(&folder.join(name), experiment, columns).map(Self)
+    }
+
+    /// Adds the packets of one run of `cell`, which is `scenario`.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn add(
+        &mut self,
+        cell: &Cell,
+        replication: u32,
+        scenario: &Scenario,
+        packets: &[TracedPacket],
+    ) -> Result<(), WriteError> {
+        let mut prefix = cell_prefix(cell);
+        prefix.push(Field::Count(u64::from(replication)));
+        let mut rows = packets.iter().map(|packet| PacketRow::of(scenario, packet));
+        rows.try_for_each(|row| self.0.write(prefix.iter().cloned().chain(row)))
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        self.0.finish()
+    }
+}
+
+/// Creates a file of which every row begins with cell, arm and axes.
+fn create<'a>(
+    path: &Path,
+    experiment: &'a Experiment,
+    columns: impl Iterator<Item = &'a str>,
+) -> Result<CsvFile, WriteError> {
+    let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
+    CsvFile::create(path.to_owned(), ["cell", "arm"].into_iter().chain(axes).chain(columns))
 }
 
 fn cell_prefix(cell: &Cell) -> Vec<Field<'_>> {

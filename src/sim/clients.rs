@@ -21,7 +21,7 @@ use crate::random::RunSeed;
 use crate::time::{SimDuration, SimTime};
 use crate::workload::{ArrivalSpec, TraceRow};
 pub(super) use senders::NewConnection;
-use senders::Senders;
+use senders::{EPHEMERAL_PORTS, Senders};
 
 /// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
 const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
@@ -231,6 +231,17 @@ impl Clients {
         })
     }
 
+    /// `count` packets of as many connections of a group with `addresses` addresses: its addresses in turn, each time from
+    /// another port.
+    pub(super) fn sample_packets(&self, client: ClientId, addresses: u32, count: u32) -> Vec<Packet> {
+        let packet = |number: u32| {
+            let address = u64::from(number) * u64::from(addresses) / u64::from(count);
+            let port = EPHEMERAL_PORTS.start() + (number % 1024) as u16;
+            self.sources[client].packet(address as u32, port, SERVICE, PacketKind::Data)
+        };
+        (0..count).map(packet).collect()
+    }
+
     #[inline]
     pub(super) fn address(&self, flow: &Flow) -> u32 {
         if self.sources[flow.client].numbers_are_addresses {
@@ -330,7 +341,6 @@ impl Source {
 mod tests {
     use std::num::{NonZeroU16, NonZeroU32};
 
-    use super::senders::EPHEMERAL_PORTS;
     use super::*;
     use crate::ids::PlaceId;
     use crate::lb::ratio::Ratio;

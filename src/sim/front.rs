@@ -5,6 +5,7 @@ use super::flow::{Current, Draw, Mark};
 use super::links::{Link, Links};
 use super::recorder::Recorder;
 use super::scenario::Scenario;
+use super::tracer::Tracer;
 use crate::ids::{BackendId, IdVec, PlaceId, ZoneId};
 use crate::lb::packet::PacketKind;
 use crate::lb::policy::PlacementOutcome;
@@ -21,6 +22,10 @@ pub(super) struct FrontSide {
     zones: IdVec<BackendId, ZoneId>,
     /// What is measured: it is told, and never asked.
     pub(super) recorder: Recorder,
+    /// Who follows connections, if anybody does.
+    pub(super) tracer: Option<Tracer>,
+    /// Whether packets may need more than the load balancer: clients may be backends, or are followed.
+    looks_closely: bool,
 }
 
 impl FrontSide {
@@ -28,8 +33,11 @@ impl FrontSide {
         let members = scenario.members(|_| scenario.health_check.initially_healthy);
         let balancer = LoadBalancer::new(scenario.balancer.clone(), scenario.zones.len(), members);
         let hash_key = seed.stream(Purpose::Selection, "load-balancer").word();
+        let clients = Clients::new(&scenario.clients, seed, scenario.timing);
         Self {
-            clients: Clients::new(&scenario.clients, seed, scenario.timing),
+            tracer: None,
+            looks_closely: clients.are_backends(),
+            clients,
             balancer: balancer.with_hash_key(hash_key),
             links: Links::new(scenario),
             zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
@@ -51,10 +59,29 @@ impl FrontSide {
 
     #[inline(always)]
     pub(super) fn route(&mut self, now: SimTime, flow: &Current<'_>, kind: PacketKind) -> Verdict {
-        if let Some(backend) = self.own_backend(flow) {
-            return Verdict::Tracked(backend, PlacementOutcome::OwnBackend);
+        if self.looks_closely {
+            return self.route_closely(now, flow, kind);
         }
         self.balancer.route(now, &self.clients.packet(flow, kind))
+    }
+
+    #[inline(never)]
+    fn route_closely(&mut self, now: SimTime, flow: &Current<'_>, kind: PacketKind) -> Verdict {
+        let packet = self.clients.packet(flow, kind);
+        let verdict = match self.own_backend(flow) {
+            Some(backend) => Verdict::Tracked(backend, PlacementOutcome::OwnBackend),
+            None => self.balancer.route(now, &packet),
+        };
+        if let Some(tracer) = &mut self.tracer {
+            tracer.routed(now, flow, &packet, verdict);
+        }
+        verdict
+    }
+
+    /// Follows connections from now on.
+    pub(super) fn trace(&mut self, connections: usize) {
+        self.tracer = Some(Tracer::new(connections));
+        self.looks_closely = true;
     }
 
     #[inline]

@@ -104,6 +104,12 @@ impl Machine {
         }
     }
 
+    /// What it does to clients or probes, if it fails either: the worst of what holds it.
+    pub(super) fn failure(&self) -> Option<FailureMode> {
+        use FailureMode::{Refuse, ServingOnly, Silent, UnhealthyOnly};
+        [Silent, Refuse, ServingOnly, UnhealthyOnly].into_iter().find(|mode| self.is(*mode))
+    }
+
     fn is(&self, mode: FailureMode) -> bool {
         self.causes[mode as usize] > 0
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::history::Chronicle;
 use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
 use crate::lb::policy::PlacementOutcome;
 use crate::stats::Histogram;
@@ -277,6 +278,8 @@ pub struct Outcome {
     pub failover_switches: u64,
     /// The timeline.
     pub timeline: Timeline,
+    /// What happened, and when.
+    pub history: Chronicle,
     /// Events that the run needed, warm-up and drain-out included.
     pub events: u64,
     /// Connections that were opened, warm-up included.

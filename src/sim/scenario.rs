@@ -466,4 +466,6 @@ pub struct Operation {
     pub at: SimTime,
     /// What changes.
     pub changes: Vec<Change>,
+    /// What it is, in words.
+    pub words: String,
 }

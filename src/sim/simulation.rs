@@ -8,12 +8,16 @@ use super::event::{BackendStep, Event, FlowStep};
 use super::fault::Faults;
 use super::flow::{FlowState, Flows};
 use super::front::FrontSide;
+use super::historian::Historian;
+use super::history::Trigger;
 use super::machines::Machines;
 use super::operate::change;
 use super::outcome::Outcome;
+use super::packets::TracedPacket;
 use super::run_error::{RunError, RunResult};
 use super::scenario::Scenario;
 use super::service::deliver;
+use super::tracer::Tracer;
 use crate::ids::{BackendId, ClientId, FlowId};
 use crate::lb::change::Change;
 use crate::lb::packet::PacketKind;
@@ -33,16 +37,19 @@ pub struct Simulation<'a> {
     machines: Machines<'a>,
     faults: Faults,
     autoscalers: Vec<Autoscaler>,
+    historian: Historian,
 }
 
 impl<'a> Simulation<'a> {
     /// The world of `scenario` at time 0, with the randomness of `seed`.
     pub fn new(scenario: &'a Scenario, seed: RunSeed) -> Self {
         let faults = Faults::new(scenario, seed);
+        let front = FrontSide::new(scenario, seed);
         let mut simulation = Self {
             scenario,
             calendar: Calendar::new(),
-            front: FrontSide::new(scenario, seed),
+            historian: Historian::new(scenario, &front.clients, &front.balancer),
+            front,
             flows: Flows::new(&scenario.clients),
             machines: Machines::new(scenario, seed, faults.edges()),
             faults,
@@ -86,11 +93,23 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Result<Outcome, RunError> {
-        self.run_to_end(watch).map_err(|error| *error)?;
-        Ok(self.front.recorder.finish(self.calendar.now(), self.calendar.count()))
+        self.run_to_end::<false>(watch).map_err(|error| *error)?;
+        let now = self.calendar.now();
+        let history = self.historian.finish(now);
+        Ok(Outcome { history, ..self.front.recorder.finish(now, self.calendar.count()) })
     }
 
-    fn run_to_end(&mut self, watch: &dyn Fn(SimTime)) -> RunResult<()> {
+    /// The same for the first so many connections of the measured window alone, packet by packet.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_traced(mut self, connections: usize) -> Result<Vec<TracedPacket>, RunError> {
+        self.front.trace(connections);
+        self.run_to_end::<true>(&|_| ()).map_err(|error| *error)?;
+        Ok(self.front.tracer.map(Tracer::finish).unwrap_or_default())
+    }
+
+    fn run_to_end<const TRACED: bool>(&mut self, watch: &dyn Fn(SimTime)) -> RunResult<()> {
         self.front.clients.begin(&self.flows)?;
         let end = self.scenario.timing.window_end();
         // Whether more is in memory than fits into a processor's cache, so that looking ahead pays.
@@ -105,7 +124,11 @@ impl<'a> Simulation<'a> {
                 if is_large {
                     look_ahead(&mut self.calendar, &mut self.front, &self.flows);
                 }
-                self.handle(event)?;
+                if TRACED {
+                    self.handle_traced(event)?;
+                } else {
+                    self.handle(event)?;
+                }
             } else if let Some((client, connection)) = self.front.clients.take_next(&self.flows)? {
                 self.calendar.advance(arrival);
                 if is_large {
@@ -118,7 +141,8 @@ impl<'a> Simulation<'a> {
                 continue;
             }
             let quiet = arrival == SimTime::NEVER && !self.front.clients.are_waiting();
-            if quiet && self.calendar.now() >= end {
+            let is_traced = TRACED && self.front.tracer.as_ref().is_some_and(Tracer::is_done);
+            if is_traced || (quiet && self.calendar.now() >= end) {
                 return Ok(());
             }
         }
@@ -146,6 +170,21 @@ impl<'a> Simulation<'a> {
         machines.receive(sent, &mut flow, calendar);
     }
 
+    #[inline(never)]
+    fn handle_traced(&mut self, event: Event) -> RunResult<()> {
+        let Event::Flow { flow: id, step } = event else { return self.handle(event) };
+        let (now, key) = (self.calendar.now(), self.flows[id].key);
+        if let Some(tracer) = &mut self.front.tracer {
+            tracer.begins(now, &self.flows[id], step);
+        }
+        self.handle(event)?;
+        let flow = &self.flows[id];
+        if let Some(tracer) = self.front.tracer.as_mut().filter(|_| flow.key == key) {
+            tracer.ends(now, flow, step);
+        }
+        Ok(())
+    }
+
     fn handle(&mut self, event: Event) -> RunResult<()> {
         let Self { scenario, calendar, front, flows, machines, .. } = self;
         let now = calendar.now();
@@ -156,17 +195,23 @@ impl<'a> Simulation<'a> {
                 for backend in self.faults.strike(now, (strike, begins), front, machines) {
                     machines.went_down(backend, flows, calendar);
                 }
+                self.historian.look(now, None, &mut front.balancer, machines);
             }
             Event::Autoscale { number } => {
                 let removed = self.autoscalers[number as usize].scale(number, machines, calendar);
                 change(&removed, front, machines, calendar);
+                self.historian.scaled(now, &removed);
+                self.historian.look(now, Some(Trigger::Autoscaler), &mut front.balancer, machines);
             }
             Event::Operation { number } => {
                 change(&scenario.operations[number as usize].changes, front, machines, calendar);
+                self.historian.operates(now, number);
+                self.historian.look(now, Some(Trigger::Operation(number)), &mut front.balancer, machines);
             }
             Event::WindowStarts => {
                 front.recorder.window_starts(now);
                 front.balancer.restart_counters(now);
+                self.historian.window_starts(&mut front.balancer);
                 machines.stations.iter_mut().for_each(|station| station.restart(now));
                 plan_sample(scenario, calendar);
             }
@@ -189,7 +234,9 @@ impl<'a> Simulation<'a> {
             BackendStep::Boots => {
                 self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(calendar.now(), backend));
                 machines.replace(backend, flows, calendar, &mut front.recorder);
-                change(&[Change::Add(backend)], front, machines, calendar);
+                let added = [Change::Add(backend)];
+                change(&added, front, machines, calendar);
+                self.historian.scaled(calendar.now(), &added);
             }
             BackendStep::SharedEnds => machines.shared_ends(backend, flows, calendar),
             BackendStep::ProbeStarts { prober } => machines.probe_starts(backend, prober, front, calendar),
@@ -206,6 +253,12 @@ impl<'a> Simulation<'a> {
             BackendStep::HealthApplies { healthy } => {
                 machines.health_applies(calendar.now(), backend, healthy, front);
             }
+        }
+        let Self { calendar, front, machines, historian, .. } = self;
+        if matches!(step, BackendStep::Renewal | BackendStep::Boots) || historian.is_behind(&front.balancer) {
+            let cause =
+                if step == BackendStep::Boots { Trigger::Autoscaler } else { Trigger::Backend(backend) };
+            historian.look(calendar.now(), Some(cause), &mut front.balancer, machines);
         }
     }
 

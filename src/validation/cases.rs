@@ -1,9 +1,10 @@
-//! The cases: queues, balancing and health, the network, and what is counted when.
+//! The cases: queues, balancing and health, the network, what is counted when, what happened.
 //!
 //! Worlds have one zone and begin empty; the warm-up is many times as long as they take to forget that.
 
 mod accounts;
 mod health;
+mod history;
 mod network;
 mod queues;
 
@@ -16,7 +17,7 @@ pub fn all() -> Vec<Case> {
     groups().into_iter().flat_map(|(_, cases)| cases).collect()
 }
 
-pub(super) fn groups() -> [(&'static str, Vec<Case>); 6] {
+pub(super) fn groups() -> [(&'static str, Vec<Case>); 7] {
     [
         ("queues", queues::queues()),
         ("sharing", queues::sharing()),
@@ -24,6 +25,7 @@ pub(super) fn groups() -> [(&'static str, Vec<Case>); 6] {
         ("detection", health::detection()),
         ("network", network::network()),
         ("accounts", accounts::accounts()),
+        ("history", history::history()),
     ]
 }
 

@@ -47,6 +47,11 @@ fn detection_is_as_theory_says() {
 }
 
 #[test]
+fn what_happened_is_as_theory_says() {
+    agree("history");
+}
+
+#[test]
 fn networks_are_as_theory_says() {
     agree("network");
 }

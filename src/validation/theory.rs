@@ -1,6 +1,7 @@
 //! Exact answers. Times are in seconds, rates a second, shares from 0 to 1.
 
 use super::law::DurationLaw;
+use crate::random::hash_bytes;
 
 /// The share of arrivals that `servers` without a queue lose, at an offered load of `load` Erlang (Erlang B; Kleinrock,
 /// Queueing Systems I, section 3.7), by the usual recursion.
@@ -149,6 +150,49 @@ pub(super) fn residual_survival(shortest: f64, longest: f64, seconds: f64) -> f6
         return 1.0 - seconds / mean;
     }
     (libm::log(longest / seconds) - 1.0 + seconds / longest) / span
+}
+
+/// With rendezvous hashing, when one of `backends` goes or comes: the share of clients that move, and of the others (HASH-1).
+pub(super) fn remapped_by_rendezvous(backends: u32) -> (f64, f64) {
+    (1.0 / f64::from(backends), 0.0)
+}
+
+/// The same with Maglev tables of `size` entries over `ig-1`, `ig-2`, …: the mean over which of them it is.
+pub(super) fn remapped_by_maglev(backends: u32, size: usize) -> (f64, f64) {
+    let all = maglev_table(&(1..=backends).collect::<Vec<_>>(), size);
+    let (mut moved, mut kept, mut needless) = (0, 0, 0);
+    for gone in 1..=backends {
+        let others: Vec<u32> = (1..=backends).filter(|backend| *backend != gone).collect();
+        for (before, after) in all.iter().zip(maglev_table(&others, size)) {
+            moved += u64::from(*before != after);
+            // While it is gone it can't be kept; when it comes back everybody could keep what he has.
+            kept += 1 + u64::from(*before != gone);
+            needless += 2 * u64::from(*before != after && *before != gone);
+        }
+    }
+    (moved as f64 / (size as f64 * f64::from(backends)), needless as f64 / kept as f64)
+}
+
+/// The owner of each entry as section 3.4 of the paper says it: preference lists, of which each owner takes its next free entry
+/// in turn.
+fn maglev_table(backends: &[u32], size: usize) -> Vec<u32> {
+    let preferences = |backend: &u32| {
+        let name = format!("ig-{backend}");
+        let hash = |seed, range: usize| (hash_bytes(seed, name.as_bytes()) % range as u64) as usize;
+        let (offset, skip) = (hash(1, size), hash(2, size - 1) + 1);
+        (0..size).map(move |step| (offset + step * skip) % size)
+    };
+    // Turns go by name.
+    let mut backends = backends.to_vec();
+    backends.sort_by_key(|backend| format!("ig-{backend}"));
+    let mut lists: Vec<_> = backends.iter().map(preferences).collect();
+    let mut owners = vec![0; size];
+    for turn in 0..size {
+        let whose = turn % backends.len();
+        let free = lists[whose].find(|entry| owners[*entry] == 0);
+        owners[free.expect("as many entries are free as turns are left")] = backends[whose];
+    }
+    owners
 }
 
 #[cfg(test)]

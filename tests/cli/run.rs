@@ -7,9 +7,10 @@ use std::process::Stdio;
 
 use crate::{SMALL, assert_status, command, stderr, stdout, zonesim};
 
-const TABLES: [&str; 7] = [
+const TABLES: [&str; 8] = [
     "backends.csv",
     "decisions.csv",
+    "events.csv",
     "latency.csv",
     "runs.csv",
     "summary.csv",

@@ -122,7 +122,7 @@ impl<'a> History<'a> {
             }
             let at = SimTime::ZERO + *at;
             existing.push((at, operator.plane.backends()));
-            Ok(Operation { at, changes })
+            Ok(Operation { at, changes, words: operation.words() })
         });
         Ok(Self { world, operations: done.collect::<Result<_, _>>()?, existing })
     }

@@ -9,6 +9,7 @@ use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::steadiness::Series;
 use crate::results::tables::CellSummary;
+use crate::sim::history::HAPPENINGS_MAX;
 use crate::stats::Tolerance;
 
 /// A warm-up that was found.
@@ -129,6 +130,34 @@ impl QuietCell {
         let open = Unit::Number.text(*open_connections);
         format!(
             "no connection began in the measured window of {name}: {unknown}; bytes, dollars, requests, latencies and broken              connections are those of the {open} that were open on average; shorten simulation.warmup or lengthen              simulation.duration to see some begin"
+        )
+    }
+}
+
+/// A cell whose runs had more events than `events.csv` takes of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftOutEvents {
+    /// The cell's number.
+    pub cell: usize,
+    /// The cell in words.
+    pub name: String,
+    /// How many are left out, over its runs.
+    pub events: u64,
+}
+
+impl LeftOutEvents {
+    /// The events of a cell that are left out, if any are.
+    pub(super) fn of(experiment: &Experiment, summary: &CellSummary) -> Option<Self> {
+        let name = || experiment.describe(&experiment.cells()[summary.cell]);
+        let events = summary.events_left_out;
+        (events > 0).then(|| Self { cell: summary.cell, name: name(), events })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { name, events, .. } = self;
+        format!(
+            "events.csv has the first {HAPPENINGS_MAX} events of each run: {events} of {name} are left out; the metrics count \
+             them all"
         )
     }
 }
