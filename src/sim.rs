@@ -21,6 +21,7 @@ mod prober;
 mod probing;
 mod queue;
 mod recorder;
+mod retransmission;
 mod run_error;
 pub mod scenario;
 mod service;
