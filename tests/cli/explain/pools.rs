@@ -70,7 +70,7 @@ struct Arm {
 impl Arm {
     fn random(rng: &mut impl Rng) -> Self {
         let backup = rng.random_bool(0.75);
-        let ratio = backup.then(|| ratio(rng));
+        let ratio = backup.then(|| if rng.random_bool(0.1) { 0 } else { ratio(rng) });
         Self { backup, ratio, checked: [rng.random_bool(0.8), rng.random_bool(0.8)] }
     }
 
