@@ -31,7 +31,7 @@ pub use control_plane::{ControlPlane, PlannedInstance};
 pub(crate) use error::quoted;
 pub use error::{ApiError, FieldPaths, HelpText, Reason, Remedy};
 pub use fields::OtherFields;
-pub use forwarding_rule::{ForwardingRule, Route, Scheme};
+pub use forwarding_rule::{ForwardingRule, Route, RuleProtocol, Scheme};
 pub use health_check::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType};
 pub use instance::{Instance, InstanceGroup, NetworkEndpointGroup};
 pub(crate) use number::session_affinity;

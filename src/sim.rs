@@ -25,6 +25,7 @@ mod probing;
 mod queue;
 mod recorder;
 mod remapper;
+mod retransmission;
 mod run_error;
 pub mod scenario;
 mod service;

@@ -7,6 +7,7 @@ mod extremes;
 mod health;
 mod operations;
 mod random_worlds;
+mod retransmission;
 mod shares;
 mod snapshot;
 mod tidy;

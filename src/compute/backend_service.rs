@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::error::{ApiError, FieldPaths};
 use super::fields::fields;
-use super::forwarding_rule::{ForwardingRule, Scheme};
+use super::forwarding_rule::{ForwardingRule, RuleProtocol, Scheme};
 use super::{Assumptions, Reference, number};
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
@@ -62,7 +62,7 @@ pub enum ServiceProtocol {
     Tcp,
     /// UDP.
     Udp,
-    /// All, by forwarding rules of protocol `L3_DEFAULT`.
+    /// That of its forwarding rule, which may be `L3_DEFAULT` for all.
     Unspecified,
 }
 
@@ -489,7 +489,50 @@ impl BackendService {
     }
 }
 
+impl ServiceProtocol {
+    fn name(self) -> &'static str {
+        ["TCP", "UDP", "UNSPECIFIED"][self as usize]
+    }
+
+    /// The only protocol that its rules can have, if it is that strict.
+    fn of_rules(self) -> Option<RuleProtocol> {
+        match self {
+            Self::Tcp => Some(RuleProtocol::Tcp),
+            Self::Udp => Some(RuleProtocol::Udp),
+            Self::Unspecified => None,
+        }
+    }
+}
+
 impl ForwardingRule {
+    /// Which packets it takes, if it leads to a backend service of that protocol, or else to a target pool.
+    pub fn protocol(&self, service: Option<ServiceProtocol>) -> RuleProtocol {
+        let of_service = service.and_then(ServiceProtocol::of_rules);
+        self.ip_protocol.or(of_service).unwrap_or(RuleProtocol::Tcp)
+    }
+
+    /// Checks that what it leads to, as above, takes rules of its protocol (REG-2). Public configurations have rules of
+    /// protocol TCP or UDP on services of protocol UNSPECIFIED (O22).
+    pub(super) fn check_protocol(&self, service: Option<ServiceProtocol>) -> Result<(), ApiError> {
+        let (protocol, fields) = (self.protocol(service), &["IPProtocol"]);
+        let Some(service) = service else {
+            return match protocol {
+                RuleProtocol::L3Default => {
+                    let what = "target pools take no rules of protocol L3_DEFAULT";
+                    Err(ApiError::invalid(fields, what, "write TCP or UDP"))
+                }
+                RuleProtocol::Tcp | RuleProtocol::Udp => Ok(()),
+            };
+        };
+        if service.of_rules().is_none_or(|only| only == protocol) {
+            return Ok(());
+        }
+        let (service, protocol) = (service.name(), protocol.name());
+        let what = format!("a backend service of protocol {service} takes no rule of protocol {protocol}");
+        let help = format!("write {service}, or protocol = \"UNSPECIFIED\" for the backend service");
+        Err(ApiError::invalid(fields, what, help))
+    }
+
     fn is_collector(&self) -> bool {
         self.is_mirroring_collector == Some(true)
     }

@@ -1,4 +1,4 @@
-//! Health checks (HCK-1 to HCK-3, RES-3, RES-4). All types probe alike here: what counts is when.
+//! Health checks (HCK-1 to HCK-4, RES-3, RES-4). Types differ here in what they ask for, a handshake or a reply.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,11 @@ pub enum ProbeType {
 }
 
 impl ProbeType {
+    /// Whether it asks for a reply of the server, which may be an error, and not for a handshake alone (HCK-4).
+    pub fn wants_reply(self) -> bool {
+        !matches!(self, Self::Tcp | Self::Ssl)
+    }
+
     /// Whether its replies have headers, in which backends report weights (WGT-1).
     pub fn carries_weights(self) -> bool {
         matches!(self, Self::Http | Self::Https | Self::Http2)
@@ -79,7 +84,7 @@ pub struct ProbeTiming {
 }
 
 impl ProbeTiming {
-    /// How backends are checked by it: by a single prober, held unhealthy before the first probes.
+    /// How backends are checked by it: by a single prober that asks for a handshake, held unhealthy before the first probes.
     ///
     /// # Errors
     /// If a field is out of range, or two contradict each other, in the API's words where it has a sentence of its own
@@ -103,6 +108,7 @@ impl ProbeTiming {
             thresholds,
             initially_healthy: false,
             propagation_delay: SimDuration::ZERO,
+            wants_reply: false,
             through_queue: false,
             probers: Probers::default(),
         })

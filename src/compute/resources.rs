@@ -107,14 +107,19 @@ impl Resources {
         }
     }
 
-    /// Checks what the forwarding rule called `rule` names.
+    /// Checks what the forwarding rule called `rule` names, as at its creation.
     ///
     /// # Errors
-    /// If its target does not exist.
+    /// If what it leads to does not exist, or takes no rule of its protocol.
     pub fn check_rule(&self, rule: &str) -> Result<(), ApiError> {
-        let target = self.rule(rule)?.target_name();
+        let rule = self.rule(rule)?;
+        if let Some(service) = &rule.backend_service {
+            let service = self.backend_service(service.name())?;
+            return rule.check_protocol(Some(service.protocol.unwrap_or_default()));
+        }
+        let target = rule.target_name();
         if self.target_pools.iter().any(|pool| pool.name == target) {
-            return Ok(());
+            return rule.check_protocol(None);
         }
         let what = format!("names {}, which does not exist", quoted(target));
         let error = ApiError::because(Reason::NotFound, &["target"], what, "").of_field();
@@ -232,8 +237,10 @@ impl Resources {
         let backup = backup.filter(|name| !name.is_empty());
         backup.map_or(Ok(()), |backup| self.check_backup(pool, backup))?;
         let changed = self.pool_mut(pool)?;
-        changed.backup_pool = backup.map(Reference::new);
-        changed.failover_ratio = failover_ratio.filter(|_| backup.is_some());
+        (changed.backup_pool, changed.failover_ratio) = match (backup, failover_ratio) {
+            (Some(backup), Some(ratio)) => (Some(Reference::new(backup)), Some(ratio)),
+            _ => (None, None),
+        };
         Ok(())
     }
 

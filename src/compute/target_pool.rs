@@ -1,6 +1,6 @@
 //! Target pools (TPA-1 to TPA-5, TPF-1, RES-2).
 
-use super::error::ApiError;
+use super::error::{ApiError, FieldPaths};
 use super::fields::fields;
 use super::{Assumptions, Reference, number};
 use crate::lb::Settings;
@@ -22,7 +22,7 @@ fields! {
         /// The share of healthy instances below which the backup pool serves.
         #[serde(deserialize_with = "number::ratio")]
         failover_ratio: Option<Ratio>,
-        /// The pool that takes over. It is in use only with a ratio (TPF-1).
+        /// The pool that takes over. Neither it nor the ratio is there without the other (TPF-1).
         backup_pool: Option<Reference>,
         /// The legacy HTTP health check that judges its instances, if any does.
         health_checks: Vec<Reference>,
@@ -45,10 +45,7 @@ impl TargetPool {
             let help = "write NONE, CLIENT_IP or CLIENT_IP_PROTO";
             return Err(ApiError::invalid(&["sessionAffinity"], what, help));
         }
-        if self.failover_ratio.is_some() && self.backup_pool.is_none() {
-            let help = "add backupPool = \"…\", or leave the ratio out";
-            return Err(ApiError::invalid(&["failoverRatio"], "has no backup pool", help).of_field());
-        }
+        self.check_backup_is_whole()?;
         Ok(Settings {
             policy: AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio: self.failover_ratio }),
             session_affinity,
@@ -57,5 +54,24 @@ impl TargetPool {
             drop_portless_fragments: assumptions.drop_portless_fragments,
             ..Settings::default()
         })
+    }
+
+    /// A backup pool and a failover ratio belong together: neither has an effect without the other (TPF-1).
+    fn check_backup_is_whole(&self) -> Result<(), ApiError> {
+        let (fields, what, help): (FieldPaths, _, _) =
+            match (self.backup_pool.is_some(), self.failover_ratio.is_some()) {
+                (true, false) => (
+                    &["backupPool"],
+                    "has no failover ratio beside it: the two belong together",
+                    "add failoverRatio = 0.5, or leave the pool out",
+                ),
+                (false, true) => (
+                    &["failoverRatio"],
+                    "has no backup pool beside it: the two belong together",
+                    "add backupPool = \"…\", or leave the ratio out",
+                ),
+                _ => return Ok(()),
+            };
+        Err(ApiError::invalid(fields, what, help).of_field())
     }
 }

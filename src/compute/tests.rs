@@ -115,7 +115,7 @@ fn res_2_to_res_7_the_other_resources_survive() {
         "loadBalancingScheme": "INTERNAL", "allPorts": true, "IPProtocol": "TCP", "allowGlobalAccess": true,
     }));
     assert_eq!(rule.backend_service.unwrap().name(), "ilb");
-    assert_eq!(rule.other["IPProtocol"], "TCP");
+    assert_eq!((rule.ip_protocol, rule.allow_global_access), (Some(RuleProtocol::Tcp), Some(true)));
     let to_pool: ForwardingRule = round_trip(&json!({
         "loadBalancingScheme": "EXTERNAL", "name": "fr-ext", "portRange": "80", "target": "…/targetPools/pool",
     }));

@@ -9,12 +9,13 @@ use crate::time::SimDuration;
 const RESOURCES: [&str; 5] =
     ["backend_service", "target_pools", "forwarding_rule", "health_check", "operations"];
 /// Their keys that are fields of the API. Other keys are zonesim's own.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "balancing_mode",
     "capacity_scaler",
     "connection_persistence_on_unhealthy_backends",
     "failover_ratio",
     "group",
+    "ip_protocol",
     "load_balancing_scheme",
     "locality_lb_policy",
     "name",
@@ -81,6 +82,10 @@ impl Problem {
 fn in_file(text: &str) -> String {
     let key = |part: &str| {
         let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        // The API's only field that begins with capital letters.
+        if word == "IPProtocol" {
+            return part.replace(word, "ip_protocol");
+        }
         if !word.starts_with(char::is_lowercase) || !word.contains(char::is_uppercase) {
             return part.to_owned();
         }
@@ -101,6 +106,7 @@ mod tests {
             ("idleTimeoutSec", "idle_timeout"),
             ("localityLbPolicy", "locality_lb_policy"),
             ("spillover", "spillover"),
+            ("IPProtocol", "ip_protocol"),
             (
                 "write PER_SESSION, or isMirroringCollector = false",
                 "write PER_SESSION, or is_mirroring_collector = false",

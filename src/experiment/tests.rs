@@ -119,7 +119,7 @@ size = 3
 
 [[target_pools]]
 name = "spare"
-health_checks = []
+failover_ratio = 1.0
 backup_pool = "third"
 [[target_pools.instances]]
 name = "reserve"

@@ -68,7 +68,7 @@ pub(super) struct WorldTables {
     prices: Prices,
     /// The load balancer, if it is one by backend service. Default: none; it or `target_pools` is needed.
     backend_service: Option<ServiceTable>,
-    /// Where traffic to target pools comes from. Default: none; target pools need it.
+    /// Where traffic comes from. Default: none; target pools need it, a backend service has one without a word.
     #[schemars(extend("examples" = [{ "target": "www" }]))]
     forwarding_rule: Option<RuleTable>,
     /// The load balancer, if it is one by target pool.
@@ -113,7 +113,8 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     let region = world.region.name.as_str();
     let mut builder = Scenario::builder(world.region.zones()?);
     (builder.timing, builder.prices) = (timing, world.prices);
-    builder.health_check = world.health_check.checking()?;
+    let usual = if world.backend_service.is_some() { ProbeType::Tcp } else { ProbeType::Http };
+    builder.health_check = world.health_check.checking(usual)?;
     let (front, operator) = world.load_balancer(&mut builder, &operations)?;
     clients::clients(&world, front, files, &mut builder)?;
     builder.round_trips = round_trips(world.network, builder.zones())?;
@@ -141,7 +142,9 @@ impl WorldTables {
     ) -> Result<(BalancerKind, Operator), Problem> {
         let root = KeyPath::default();
         let (front, mut plane, mut plans, list) = match (&self.backend_service, &self.forwarding_rule) {
-            (Some(service), _) => self.by_service(service, builder)?,
+            (Some(service), rule) => {
+                self.by_service(service, rule.as_ref().unwrap_or(&RuleTable::default()), builder)?
+            }
             (None, Some(rule)) if !self.target_pools.is_empty() => self.by_pool(rule, builder, operations)?,
             (None, Some(_)) => {
                 return refuse(root, "has no `target_pools`", "add [[target_pools]] with name = \"…\"");
@@ -160,11 +163,15 @@ impl WorldTables {
     fn by_service(
         &self,
         written: &ServiceTable,
+        rule: &RuleTable,
         builder: &mut ScenarioBuilder,
     ) -> Result<LoadBalancer, Problem> {
-        let rule = RuleTable::NAME.to_owned();
-        let resources = written.resources(self.region.name.as_str(), &rule, &self.health_check);
-        let assumptions = written.assumptions(&self.semantics);
+        let (name, region) = (rule.name().to_owned(), self.region.name.as_str());
+        let resources = written.resources(region, (&name, rule.ip_protocol), &self.health_check);
+        let of_rule = |error| Problem::of_resource(error, &KeyPath::to("forwarding_rule"));
+        resources.check_rule(&name).map_err(of_rule)?;
+        let protocol = resources.forwarding_rules[0].protocol(Some(written.protocol));
+        let (rule, assumptions) = (name, written.assumptions(&self.semantics));
         let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
         let place = KeyPath::to("backend_service");
         builder.balancer = plane.settings().map_err(|error| Problem::of_resource(error, &place))?;
@@ -172,8 +179,8 @@ impl WorldTables {
         let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
         written.check_growth(&plans, &assumptions)?;
         let front = match written.load_balancing_scheme {
-            Scheme::Internal => BalancerKind::Internal(written.protocol),
-            Scheme::External => BalancerKind::External(written.protocol),
+            Scheme::Internal => BalancerKind::Internal(protocol),
+            Scheme::External => BalancerKind::External(protocol),
         };
         Ok((front, plane, plans, backend_service::list()))
     }
@@ -187,6 +194,7 @@ impl WorldTables {
         let (pools, region) = (&self.target_pools, self.region.name.as_str());
         let assumptions = Assumptions { table_size: rule.maglev_table_size, ..self.semantics.assumptions() };
         let resources = target_pools::resources(rule, pools, region, &self.health_check, &assumptions)?;
+        let protocol = resources.forwarding_rules[0].protocol(None);
         let rule = rule.name().to_owned();
         let plane = ControlPlane { resources, rule, assumptions, machines: IdVec::default() };
         let list = target_pools::list();
@@ -194,17 +202,29 @@ impl WorldTables {
         let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
         let server = self.server.clone().over(Server::default());
         let plans = target_pools::groups(pools, &plane, &verbs, server, builder.zones())?;
-        Ok((BalancerKind::TargetPool, plane, plans, list))
+        Ok((BalancerKind::TargetPool(protocol), plane, plans, list))
     }
 }
 
 fn check_balancer(root: &Table) -> Result<(), Problem> {
-    let has = |key: &&str| root.contains_key(key);
-    match ["target_pools", "forwarding_rule"].iter().find(|key| has(key) && has(&"backend_service")) {
+    if !root.contains_key("backend_service") {
+        return Ok(());
+    }
+    if root.contains_key("target_pools") {
+        let what = "is a second load balancer beside `backend_service`";
+        return Err(Problem::that(KeyPath::to("target_pools"), what, "keep one of the two").of_key());
+    }
+    let rule = Node::Table(root).get("forwarding_rule");
+    let has = |key: &str| rule.is_some_and(|rule| rule.get(key).is_some());
+    let strays = [
+        ("target", "leave it out: the rule leads to the backend service"),
+        ("maglev_table_size", "write backend_service.maglev_table_size"),
+    ];
+    match strays.into_iter().find(|(key, _)| has(key)) {
         None => Ok(()),
-        Some(key) => {
-            let what = "is a second load balancer beside `backend_service`";
-            Err(Problem::that(KeyPath::to(key), what, "keep one of the two").of_key())
+        Some((key, help)) => {
+            let what = "is of target pools, and stands beside `backend_service`";
+            Err(Problem::that(KeyPath::to("forwarding_rule").key(key), what, help).of_key())
         }
     }
 }

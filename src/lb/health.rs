@@ -19,6 +19,8 @@ pub struct HealthChecking {
     pub initially_healthy: bool,
     /// From the change of a state of health to its effect on new connections.
     pub propagation_delay: SimDuration,
+    /// Whether a probe asks for a reply of the server, which may be an error, and not for a handshake alone (HCK-4).
+    pub wants_reply: bool,
     /// Whether probes wait for a worker of the backend, and take it as long as a request.
     pub through_queue: bool,
     /// Who probes.

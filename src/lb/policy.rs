@@ -131,9 +131,10 @@ pub trait ZonePolicy {
 pub enum TrafficOrigin {
     /// A VM in this zone of the region: the only compatible origin.
     Zone(ZoneId),
-    /// A Cloud VPN tunnel or an Interconnect VLAN attachment.
+    /// A Cloud VPN tunnel or an Interconnect VLAN attachment of the region.
     Hybrid,
-    /// A VM of another region; it gets through to an internal load balancer with global access only.
+    /// A VM, a tunnel or an attachment of another region; it gets through to an internal load balancer with global access
+    /// only.
     OtherRegion,
     /// A consumer of a Private Service Connect published service.
     PrivateServiceConnect,

@@ -32,6 +32,14 @@ pub(super) fn usd_per_month(run: &MeasuredRun<'_>, bytes: f64, per_gib: Price) -
     bytes / GIB * per_gib.usd() * MONTH_SECONDS / run.scenario.timing.duration.as_secs_f64()
 }
 
+/// What the bytes that crossed zones cost a month. `None` where no client has a zone in the region: what their traffic costs,
+/// such as replies to the internet, is priced apart (COST-2), and not known here.
+pub(super) fn cross_zone_usd(run: &MeasuredRun<'_>) -> Option<f64> {
+    let scenario = run.scenario;
+    let is_zonal = scenario.clients.iter().any(|client| scenario.places[client.place].zone.is_some());
+    is_zonal.then(|| usd_per_month(run, bytes(&cross_zone(run)), scenario.prices.inter_zone_per_gib))
+}
+
 /// The traffic of clients that have a zone in the region.
 fn zonal(run: &MeasuredRun<'_>) -> Traffic {
     traffic_where(run, |client_zone, _| client_zone.is_some())

@@ -6,7 +6,7 @@
 use super::Good::{Low, Neither};
 use super::MetricWhole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
 use super::formula::{
-    broken_per_connection_hour, bytes, cross_zone, cross_zone_usd_per_completed_gib, millis,
+    broken_per_connection_hour, bytes, cross_zone, cross_zone_usd, cross_zone_usd_per_completed_gib, millis,
     open_connections, peak_utilization, usd_per_month,
 };
 use super::happenings::{
@@ -137,10 +137,8 @@ metrics! {
         "bytes of the window, both ways, that crossed zones"
         = count!(run => bytes(&cross_zone(run)));
     cross_zone_usd_per_month ["USD/month"] Low Usd
-        "price of the bytes that crossed zones in the window, for a month of 730 h at that rate"
-        = Formula::Value(|run| {
-            Some(usd_per_month(run, bytes(&cross_zone(run)), run.scenario.prices.inter_zone_per_gib))
-        }),
+        "price of the bytes that crossed zones in the window, for a month of 730 h at that rate; empty where no client has a zone in the region"
+        = Formula::Value(cross_zone_usd),
         shown {
             heading: "USD a month", noun: "cross-zone cost", topic: "cross-zone cost a month",
             label: "Cross-zone traffic (USD/month)",

@@ -5,10 +5,12 @@
 //! answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back. What happens at the
 //! backend to what was [`Sent`] stands in [`super::service`].
 //!
-//! A lost SYN is sent again after 1 s, 2 s, 4 s … (RFC 6298), a lost request or response of a TCP connection after 200 ms,
-//! 400 ms, 800 ms … (the least timeout of Linux), and what the client sends again is routed anew. What meets a silent
-//! backend is not sent again: no copy would be answered before the request times out, or the connection is lost with
-//! the backend's memory. Other protocols send nothing again.
+//! A SYN of which no answer comes is sent again after 1 s, 2 s, 4 s …, a request or response of a TCP connection that
+//! nobody acknowledges after 200 ms, 400 ms, 800 ms … ([`super::retransmission`]): it was lost or dropped, or it met a
+//! silent backend. Each copy of the client's is routed anew. So it finds a backend that has come back, which does not know
+//! the connection and resets it, or another one, once the load balancer has noticed and diverts the connection, and that
+//! one resets it too. A request that has reached a living backend is acknowledged: if that dies before it answers, the
+//! client sends nothing, and waits until the request times out. Other protocols send nothing again.
 //!
 //! A connection is closed after its last request; one of a trace not before the duration that was recorded. As the
 //! connection pools of HTTP clients and databases do, a client sends no request on a connection that is older than its
@@ -17,16 +19,13 @@
 
 use super::calendar::Calendar;
 use super::event::FlowStep;
-use super::flow::{Current, Draw, FlowState, Mark};
+use super::flow::{Current, Draw, Flow, FlowState, Mark};
 use super::front::FrontSide;
 use super::outcome::FailureCause;
 use crate::ids::BackendId;
 use crate::lb::packet::{PacketKind, Protocol};
 use crate::lb::policy::PlacementOutcome;
-use crate::time::{SimDuration, SimTime};
-
-/// The wait before other packets than a SYN are repeated, doubled each time; round trips are too short to lengthen it.
-const FIRST_DATA_TIMEOUT: SimDuration = SimDuration::from_millis(200);
+use crate::time::SimTime;
 
 /// What a client has sent that a backend will meet: the one that the connection's packets have reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +36,10 @@ pub(super) enum Sent {
     Syn(SimTime),
     /// A request that arrives at this time.
     Request(SimTime),
-    /// A packet of a TCP connection that the backend does not know.
+    /// A request of a TCP connection that the backend does not know.
     Astray,
+    /// Such an acknowledgement of a response. The next request is due at this time.
+    AstrayAcknowledgement(SimTime),
 }
 
 impl FrontSide {
@@ -86,21 +87,34 @@ impl FrontSide {
         flow.resends = 0;
         let backend = match self.route_request(flow, calendar) {
             Ok(backend) => backend,
-            Err(sent) => return sent,
+            Err(sent) => {
+                flow.marks.set(Mark::Uncounted, true);
+                return sent;
+            }
         };
+        self.count_request(flow, backend);
+        self.request_travels(flow, backend, calendar)
+    }
+
+    #[inline(always)]
+    fn count_request(&mut self, flow: &Current<'_>, backend: BackendId) {
         let bytes = match self.clients.recorded(flow) {
             Some(row) => row.request_bytes,
             None => flow.draw(Draw::RequestBytes, &flow.group.connection.request_bytes).0,
         };
         self.recorder.requested(flow, backend, bytes);
-        self.request_travels(flow, backend, calendar)
     }
 
     pub(super) fn resend_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
-        match self.route_request(flow, calendar) {
-            Ok(backend) => self.request_travels(flow, backend, calendar),
-            Err(sent) => sent,
+        let backend = match self.route_request(flow, calendar) {
+            Ok(backend) => backend,
+            Err(sent) => return sent,
+        };
+        if flow.marks.has(Mark::Uncounted) {
+            flow.marks.set(Mark::Uncounted, false);
+            self.count_request(flow, backend);
         }
+        self.request_travels(flow, backend, calendar)
     }
 
     /// Routes a request: gives the connection's backend, with its round trip drawn, or else what became of it.
@@ -113,7 +127,7 @@ impl FrontSide {
         };
         match forwarded {
             Ok(backend) => _ = self.draw_trip(flow, backend, Draw::RequestTrip),
-            Err(Sent::Nothing) => flow.await_request_timeout(calendar),
+            Err(Sent::Nothing) => flow.send_again(now, FlowStep::Resend, calendar),
             Err(_) => {}
         }
         forwarded
@@ -127,7 +141,7 @@ impl FrontSide {
         calendar: &mut Calendar,
     ) -> Sent {
         if self.loses(flow, backend, Draw::RequestLoss) {
-            send_again(flow, FlowStep::Resend, calendar);
+            flow.send_again(calendar.now(), FlowStep::Resend, calendar);
             return Sent::Nothing;
         }
         let arrival = calendar.now() + flow.trip.half();
@@ -142,7 +156,7 @@ impl FrontSide {
     pub(super) fn answer(&self, flow: &mut Current<'_>, calendar: &mut Calendar) -> bool {
         let lost = self.loses(flow, flow.reached(), Draw::ResponseLoss);
         if lost {
-            send_again(flow, FlowStep::Answer, calendar);
+            flow.send_again(calendar.now(), FlowStep::Answer, calendar);
         }
         !lost
     }
@@ -188,6 +202,7 @@ impl FrontSide {
 
     #[cold]
     fn goes_astray(&mut self, flow: &mut Current<'_>, (backend, outcome): (BackendId, PlacementOutcome)) {
+        flow.incarnation = Flow::NO_LIFE;
         self.place(flow, backend, outcome);
         self.draw_trip(flow, backend, Draw::RequestTrip);
     }
@@ -220,7 +235,7 @@ impl FrontSide {
         flow.state = FlowState::Thinking;
         // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
         if flow.group.protocol == Protocol::Tcp && self.forward(now, flow) == Err(Sent::Astray) {
-            return Sent::Astray;
+            return Sent::AstrayAcknowledgement(until);
         }
         flow.schedule(until, FlowStep::RequestDue, calendar);
         Sent::Nothing
@@ -276,7 +291,10 @@ impl FrontSide {
 
     fn divert(&mut self, now: SimTime, flow: &mut Current<'_>) {
         if flow.backend.is_some() {
-            self.recorder.diverted();
+            // A connection that is astray already was diverted once.
+            if flow.incarnation != Flow::NO_LIFE {
+                self.recorder.diverted();
+            }
             self.close(now, flow);
         }
     }
@@ -298,14 +316,4 @@ impl FrontSide {
 
 fn is_too_old(now: SimTime, flow: &Current<'_>) -> bool {
     flow.group.max_age.is_some_and(|max_age| now.since(flow.started) >= max_age)
-}
-
-/// What was sent now is lost: `step` sends it again, if the client waits that long.
-fn send_again(flow: &mut Current<'_>, step: FlowStep, calendar: &mut Calendar) {
-    let again = calendar.now() + FIRST_DATA_TIMEOUT * (1 << flow.resends.min(20));
-    if flow.group.protocol != Protocol::Tcp || again >= flow.request_deadline() {
-        return flow.await_request_timeout(calendar);
-    }
-    flow.resends += 1;
-    flow.schedule(again, step, calendar);
 }

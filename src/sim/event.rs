@@ -33,7 +33,7 @@ pub(super) enum FlowStep {
     SynTimer,
     /// The client has the SYN-ACK.
     Established,
-    /// The client sends a request again that was lost.
+    /// The client sends a request again that nobody acknowledged.
     Resend,
     /// A request reaches its backend.
     RequestArrives,

@@ -170,13 +170,13 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
 }
 
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
-    let strike = |at, end, mode| {
+    let strike = |at, end, fault| {
         let targets = Targets { candidates: batch.to_vec(), fraction: Ratio::ONE };
-        let effect = StrikeEffect::Backends(targets, BackendFault::Fails(mode));
-        Strike { at, end: Some(end), effect }
+        Strike { at, end: Some(end), effect: StrikeEffect::Backends(targets, fault) }
     };
     let down = start + grace;
-    [strike(start, down, FailureMode::UnhealthyOnly), strike(down, down + restart, FailureMode::Refuse)]
+    let refuses = BackendFault::Fails(FailureMode::Refuse);
+    [strike(start, down, BackendFault::Drains), strike(down, down + restart, refuses)]
 }
 
 /// `targets` in a random order: a Fisher-Yates shuffle.

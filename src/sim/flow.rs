@@ -9,15 +9,14 @@ use prefetch_index::prefetch_index;
 use super::calendar::Calendar;
 use super::event::{Event, FlowStep};
 use super::outcome::FailureCause;
+use super::retransmission::Retransmission;
 use super::scenario::ClientGroup;
 use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
+use crate::lb::packet::Protocol;
 use crate::lb::policy::PlacementOutcome;
 use crate::random::StreamKey;
 use crate::time::{SimDuration, SimTime};
 pub(super) use draw::Draw;
-
-/// The wait before the first repetition of a SYN; it doubles each time (RFC 6298).
-const FIRST_SYN_TIMEOUT: SimDuration = SimDuration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowState {
@@ -46,7 +45,8 @@ pub(super) struct Flow {
     pub(super) trip: SimDuration,
     /// What its client group knows it by, its address among others.
     pub(super) number: u32,
-    /// The life of its backend that accepted it: a backend that has failed since does not know it.
+    /// The life of its backend that accepted it: a backend that has failed since does not know it. [`Flow::NO_LIFE`] once
+    /// its packets have reached another backend.
     pub(super) incarnation: u32,
     pub(super) requests_sent: u32,
     pub(super) requests: u32,
@@ -59,6 +59,7 @@ pub(super) struct Flow {
     pub(super) outcome: PlacementOutcome,
     /// SYNs sent before the latest one.
     pub(super) syn_retries: u8,
+    /// How often the request that is under way, or its answer, was sent again.
     pub(super) resends: u8,
     pub(super) retries_left: u8,
     /// Events and queue places that name it: a few at most.
@@ -85,6 +86,8 @@ pub(super) enum Mark {
     Timed = 1 << 4,
     /// It has been open.
     Opened = 1 << 5,
+    /// The bytes of its request do not count yet: no copy has been forwarded to its backend.
+    Uncounted = 1 << 6,
 }
 
 impl Marks {
@@ -105,6 +108,9 @@ impl Marks {
 }
 
 impl Flow {
+    /// A life that no machine has: none knows the connection.
+    pub(super) const NO_LIFE: u32 = u32::MAX;
+
     #[inline]
     pub(super) fn is_measured(&self) -> bool {
         self.marks.has(Mark::Measured)
@@ -154,7 +160,7 @@ impl Current<'_> {
     /// The client sends another SYN later, or gives up: perhaps too late already, if the SYN was long on its way.
     pub(super) fn await_syn_timer(&mut self, calendar: &mut Calendar) {
         let deadline = self.connect_deadline();
-        let timer = (self.sent + FIRST_SYN_TIMEOUT * (1 << self.syn_retries.min(20))).max(calendar.now());
+        let timer = (self.sent + Retransmission::SYN.wait(self.syn_retries)).max(calendar.now());
         if timer < deadline {
             self.syn_retries += 1;
             self.schedule(timer, FlowStep::SynTimer, calendar);
@@ -165,6 +171,17 @@ impl Current<'_> {
 
     pub(super) fn await_request_timeout(&mut self, calendar: &mut Calendar) {
         self.fail_at(self.request_deadline(), FailureCause::RequestTimeout, calendar);
+    }
+
+    /// Nobody acknowledges what was sent at `sent`: `step` sends it again, if this is TCP and the client waits that long.
+    #[cold]
+    pub(super) fn send_again(&mut self, sent: SimTime, step: FlowStep, calendar: &mut Calendar) {
+        let again = (sent + Retransmission::DATA.wait(self.resends)).max(calendar.now());
+        if self.group.protocol != Protocol::Tcp || again >= self.request_deadline() {
+            return self.await_request_timeout(calendar);
+        }
+        self.resends = self.resends.saturating_add(1);
+        self.schedule(again, step, calendar);
     }
 
     /// The request that is under way fails when it has taken too long.

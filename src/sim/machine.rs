@@ -19,11 +19,28 @@ pub(super) enum MachineState {
     Refusing,
 }
 
+/// What a probe that has reached a machine meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProbeMeets {
+    /// The answer that it wants.
+    Success,
+    /// A server that answers with an error.
+    Error,
+    /// RST.
+    Refusal,
+    /// Nothing: only its timeout ends it.
+    Silence,
+}
+
 #[derive(Debug)]
 pub(super) struct Machine {
     present: Present,
     /// How many failures and faults of each mode hold it.
     causes: [u32; 4],
+    /// How many faults keep probes from it.
+    blocked: u32,
+    /// How many faults have it about to shut down.
+    draining: u32,
     /// The factors of the faults that slow it.
     slowed: Vec<f64>,
     renewal: Option<Box<Renewal>>,
@@ -75,6 +92,8 @@ impl Machine {
                 slow_start: server.slow_start,
             },
             causes: [0; 4],
+            blocked: 0,
+            draining: 0,
             slowed: Vec::new(),
             renewal: renewal.map(Box::new),
             fault_edges,
@@ -89,13 +108,28 @@ impl Machine {
         self.present.state
     }
 
-    pub(super) fn state_for_probes(&self) -> MachineState {
-        self.state_by_causes(FailureMode::UnhealthyOnly)
+    /// Whether it does nothing at all. One that is alive may be silent to clients, and opens connections itself.
+    pub(super) fn is_dead(&self) -> bool {
+        self.is(FailureMode::Silent)
     }
 
-    /// What it does with those to whom it is silent in `mode` too.
-    fn state_by_causes(&self, mode: FailureMode) -> MachineState {
-        if self.is(FailureMode::Silent) || self.is(mode) {
+    /// What a probe meets that asks for a handshake or, if `wants_reply`, for a reply of the server (HCK-4, REG-7): what
+    /// serves, but not well, says so in a reply, and can't in a handshake.
+    pub(super) fn meets_probe(&self, wants_reply: bool) -> ProbeMeets {
+        let is_unwell = self.is(FailureMode::UnhealthyOnly);
+        if self.is_dead() || self.blocked > 0 || (is_unwell && !wants_reply) {
+            ProbeMeets::Silence
+        } else if self.is(FailureMode::Refuse) {
+            ProbeMeets::Refusal
+        } else if wants_reply && (is_unwell || self.draining > 0) {
+            ProbeMeets::Error
+        } else {
+            ProbeMeets::Success
+        }
+    }
+
+    fn state_for_clients(&self) -> MachineState {
+        if self.is_dead() || self.is(FailureMode::ServingOnly) {
             MachineState::Silent
         } else if self.is(FailureMode::Refuse) {
             MachineState::Refusing
@@ -163,6 +197,14 @@ impl Machine {
         let went_down = match fault {
             None => false,
             Some(BackendFault::Fails(mode)) => self.strike(now, mode, begins),
+            Some(BackendFault::BlocksProbes) => {
+                count(&mut self.blocked, begins);
+                false
+            }
+            Some(BackendFault::Drains) => {
+                count(&mut self.draining, begins);
+                false
+            }
             Some(BackendFault::Slow(factor)) => {
                 if begins {
                     self.slowed.push(factor.value());
@@ -187,7 +229,7 @@ impl Machine {
             renewal.up = true;
             renewal.draw_next(now);
         }
-        self.present.state = self.state_by_causes(FailureMode::ServingOnly);
+        self.present.state = self.state_for_clients();
         self.look_ahead(now);
     }
 
@@ -197,9 +239,8 @@ impl Machine {
 
     fn strike(&mut self, now: SimTime, mode: FailureMode, begins: bool) -> bool {
         let before = self.present.state;
-        let causes = &mut self.causes[mode as usize];
-        *causes = if begins { *causes + 1 } else { *causes - 1 };
-        let after = self.state_by_causes(FailureMode::ServingOnly);
+        count(&mut self.causes[mode as usize], begins);
+        let after = self.state_for_clients();
         self.present.state = after;
         let went_down = before == MachineState::Up && after != MachineState::Up;
         self.present.incarnation += u32::from(went_down);
@@ -215,6 +256,11 @@ impl Machine {
         let edge = self.fault_edges.last().copied().unwrap_or(SimTime::NEVER);
         self.present.next_change = self.next_renewal().unwrap_or(SimTime::NEVER).min(edge);
     }
+}
+
+/// One of the causes begins or ends.
+fn count(causes: &mut u32, begins: bool) {
+    *causes = if begins { *causes + 1 } else { *causes - 1 };
 }
 
 impl Renewal {

@@ -26,8 +26,9 @@ pub(super) fn change(
                 Change::Add(backend) => balancer.add(now, backend, machines.is_initially_healthy(backend)),
                 Change::Remove(backend) => balancer.remove(now, backend),
                 Change::SetRole(backend, role) => balancer.set_role(now, backend, role),
+                // Without a check it counted as healthy, and does now (TPA-4): probes find out anew.
                 Change::SetChecked(backend, _) if balancer.roster().member(backend).configured => {
-                    balancer.set_health(now, backend, machines.is_initially_healthy(backend));
+                    balancer.set_health(now, backend, true);
                 }
                 Change::SetChecked(..) => {}
             }
@@ -35,7 +36,9 @@ pub(super) fn change(
     });
     for change in changes {
         match *change {
-            Change::Add(backend) => machines.hold(backend, calendar, recorder),
+            Change::Add(backend) => {
+                machines.hold(backend, machines.is_initially_healthy(backend), calendar, recorder);
+            }
             Change::Remove(backend) => {
                 machines.probers[backend].checking = false;
                 recorder.held(now, backend, None);
@@ -45,7 +48,7 @@ pub(super) fn change(
                     machines.probers[backend].checking = false;
                 }
                 if balancer.roster().member(backend).configured {
-                    machines.hold(backend, calendar, recorder);
+                    machines.hold(backend, true, calendar, recorder);
                 }
             }
             Change::Configure(_) | Change::SetRole(..) => {}

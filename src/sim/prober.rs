@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::machine::MachineState;
+use super::machine::ProbeMeets;
 use super::scenario::{BackendSpec, Scenario};
 use super::station::ProbeId;
 use crate::ids::{Id, PlaceId};
@@ -67,9 +67,10 @@ impl ProberSet {
         }
     }
 
-    /// Results count from `now` on, in the initial state of health; gives the first start of each idle prober.
-    pub(super) fn check(&mut self, now: SimTime) -> Vec<(u8, SimTime)> {
-        self.health = JointHealth::new(self.check.probers, self.check.initially_healthy);
+    /// Results count from `now` on, and the backend is held `healthy` or not until then; gives the first start of each idle
+    /// prober.
+    pub(super) fn check(&mut self, now: SimTime, healthy: bool) -> Vec<(u8, SimTime)> {
+        self.health = JointHealth::new(self.check.probers, healthy);
         self.checking = true;
         if std::mem::replace(&mut self.probing, true) {
             return Vec::new();
@@ -96,12 +97,12 @@ impl ProberSet {
         (in_time.then(|| now + prober.trip.half()), now + self.check.check_interval)
     }
 
-    /// A probe finds its backend in `state`; gives when the result is known, and whether it is a success (HCK-4): refusal
-    /// is known after a round trip, silence after the timeout.
-    pub(super) fn arrive(&self, prober: u8, state: MachineState) -> (SimTime, bool) {
+    /// A probe meets something at its backend; gives when the result is known, and whether it is a success (HCK-4): an
+    /// error and a refusal are known after a round trip, silence after the timeout.
+    pub(super) fn arrive(&self, prober: u8, meets: ProbeMeets) -> (SimTime, bool) {
         let Prober { start, trip, .. } = self.probers[usize::from(prober)];
-        let wait = if state == MachineState::Silent { self.check.timeout } else { trip };
-        (start + wait, state == MachineState::Up)
+        let wait = if meets == ProbeMeets::Silence { self.check.timeout } else { trip };
+        (start + wait, meets == ProbeMeets::Success)
     }
 
     pub(super) fn current(&self, prober: u8) -> ProbeId {

@@ -6,7 +6,7 @@ use super::calendar::Calendar;
 use super::event::BackendStep;
 use super::flow::Flows;
 use super::front::FrontSide;
-use super::machine::MachineState;
+use super::machine::{MachineState, ProbeMeets};
 use super::machines::Machines;
 use super::recorder::Recorder;
 use super::station::{Admission, Job, ProbeId};
@@ -20,12 +20,18 @@ impl Machines<'_> {
         self.scenario.health_check.initially_healthy || !self.checked[backend]
     }
 
-    /// Begins to hold a configured backend healthy or not, and to check it where a health check judges it.
-    pub(super) fn hold(&mut self, backend: BackendId, calendar: &mut Calendar, recorder: &mut Recorder) {
+    /// Begins to hold a configured backend `healthy` or not, and to check it where a health check judges it.
+    pub(super) fn hold(
+        &mut self,
+        backend: BackendId,
+        healthy: bool,
+        calendar: &mut Calendar,
+        recorder: &mut Recorder,
+    ) {
         let now = calendar.now();
-        recorder.held(now, backend, Some(self.is_initially_healthy(backend)));
+        recorder.held(now, backend, Some(healthy));
         if self.checked[backend] {
-            for (prober, start) in self.probers[backend].check(now) {
+            for (prober, start) in self.probers[backend].check(now, healthy) {
                 calendar.plan_step(start, backend, BackendStep::ProbeStarts { prober });
             }
         }
@@ -53,8 +59,7 @@ impl Machines<'_> {
         plan(next, BackendStep::ProbeStarts { prober });
         match arrival {
             Some(arrival) if self.machines[backend].is_known(arrival) && !waits => {
-                let state = self.machines[backend].state_for_probes();
-                let (end, success) = self.probers[backend].arrive(prober, state);
+                let (end, success) = self.probers[backend].arrive(prober, self.probe_meets(backend));
                 plan(end, BackendStep::ProbeEnds { prober, success });
             }
             Some(arrival) => plan(arrival, BackendStep::ProbeArrives { prober }),
@@ -64,22 +69,22 @@ impl Machines<'_> {
     }
 
     pub(super) fn probe_arrives(&mut self, backend: BackendId, prober: u8, calendar: &mut Calendar) {
-        let machine = &self.machines[backend];
-        let mut state = machine.state_for_probes();
+        let mut meets = self.probe_meets(backend);
         let waits = self.probes_wait(backend);
-        if waits && state == MachineState::Silent {
+        if waits && meets == ProbeMeets::Silence {
             return;
         }
+        let is_served = meets != ProbeMeets::Refusal;
         // A machine whose serving alone has failed answers probes as if it were idle.
-        if waits && state == MachineState::Up && machine.state() == MachineState::Up {
+        if waits && is_served && self.machines[backend].state() == MachineState::Up {
             let probe = self.probers[backend].current(prober);
             match self.stations[backend].admit(calendar.now(), Job::Probe(probe)) {
                 Admission::Starts => return self.serve_probe(backend, probe, calendar),
                 Admission::Waits => return,
-                Admission::Full => state = MachineState::Refusing,
+                Admission::Full => meets = ProbeMeets::Refusal,
             }
         }
-        let (end, success) = self.probers[backend].arrive(prober, state);
+        let (end, success) = self.probers[backend].arrive(prober, meets);
         calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober, success });
     }
 
@@ -110,10 +115,20 @@ impl Machines<'_> {
         }
     }
 
+    /// A worker is done with `probe`: the backend answers as it does now.
     pub(super) fn probe_answered(&self, backend: BackendId, probe: ProbeId, calendar: &mut Calendar) {
+        let success = match self.probe_meets(backend) {
+            // It times out.
+            ProbeMeets::Silence => return,
+            meets => meets == ProbeMeets::Success,
+        };
         if let Some(end) = self.probers[backend].answer(calendar.now(), probe) {
-            calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober: probe.prober, success: true });
+            calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober: probe.prober, success });
         }
+    }
+
+    fn probe_meets(&self, backend: BackendId) -> ProbeMeets {
+        self.machines[backend].meets_probe(self.scenario.health_check.wants_reply)
     }
 
     pub(super) fn probe_ends(

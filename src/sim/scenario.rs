@@ -401,7 +401,8 @@ pub enum FailureMode {
     Silent,
     /// It answers with RST, and resets the connections that it had.
     Refuse,
-    /// It serves, but its probes get no answer: it is only seen to be unhealthy.
+    /// It serves, but is seen to be unhealthy: a probe that asks for a reply gets an error at once, one that asks for a
+    /// handshake no answer.
     UnhealthyOnly,
     /// It answers probes, but serves nothing: whoever waits waits until a timeout. Its connections are lost.
     ServingOnly,

@@ -36,17 +36,20 @@ impl Machines<'_> {
                     flow.schedule(arrival, FlowStep::RequestArrives, calendar);
                 }
             }
-            Sent::Astray => self.refuse(flow, calendar),
+            Sent::Astray => self.refuse(flow, None, calendar),
+            Sent::AstrayAcknowledgement(next) => self.refuse(flow, Some(next), calendar),
         }
     }
 
-    /// A backend answers a packet of a connection that it does not know with RST.
+    /// A backend answers a packet of a connection that it does not know with RST. If it is silent, a request is sent again,
+    /// an acknowledgement is not: the client sends its next request at time `next`.
     #[cold]
-    fn refuse(&self, flow: &mut Current<'_>, calendar: &mut Calendar) {
-        if self.is_silent(flow.reached()) {
-            flow.await_request_timeout(calendar);
-        } else {
-            flow.fail_at(calendar.now() + flow.trip, FailureCause::Reset, calendar);
+    fn refuse(&self, flow: &mut Current<'_>, next: Option<SimTime>, calendar: &mut Calendar) {
+        let now = calendar.now();
+        match (self.is_silent(flow.reached()), next) {
+            (false, _) => flow.fail_at(now + flow.trip, FailureCause::Reset, calendar),
+            (true, Some(next)) => flow.schedule(next, FlowStep::RequestDue, calendar),
+            (true, None) => flow.send_again(now, FlowStep::Resend, calendar),
         }
     }
 
@@ -74,7 +77,10 @@ impl Machines<'_> {
         let machine = &self.machines[backend];
         let back = flow.way_back();
         match machine.state() {
-            MachineState::Silent => return flow.await_request_timeout(calendar),
+            MachineState::Silent => {
+                let sent = SimTime::ZERO + (at - (SimTime::ZERO + flow.trip.half()));
+                return flow.send_again(sent, FlowStep::Resend, calendar);
+            }
             MachineState::Refusing if flow.group.protocol == Protocol::Tcp => {
                 return flow.fail_at(at + back, FailureCause::Reset, calendar);
             }

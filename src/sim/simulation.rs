@@ -74,7 +74,8 @@ impl<'a> Simulation<'a> {
         for (backend, spec) in scenario.backends.pairs() {
             machines.plan_renewal(backend, calendar);
             if spec.configured {
-                machines.hold(backend, calendar, &mut front.recorder);
+                let healthy = machines.is_initially_healthy(backend);
+                machines.hold(backend, healthy, calendar, &mut front.recorder);
             }
         }
     }
@@ -151,10 +152,10 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn arrive(&mut self, client: ClientId, connection: NewConnection) {
         let clients = &mut self.front.clients;
-        // The client may itself be a backend that does nothing any more.
+        // The client may itself be a backend that does nothing any more. One that only serves nothing calls on.
         if clients.are_backends()
             && let Some(own) = self.scenario.clients[client].own_backends.get(connection.address as usize)
-            && self.machines.is_silent(*own)
+            && self.machines.machines[*own].is_dead()
         {
             clients.not_opened(self.calendar.now(), client, connection);
         } else {

@@ -89,3 +89,76 @@ fn propagation_delay_comes_on_top() {
     let check = r#"check_interval = "5s", timeout = "5s", propagation_delay = "2500ms""#;
     assert_eq!(unhealthy_seconds(check, "HEALTHY", &[(12.0, 1000.0, "silent")]), 100.0 - 27.5);
 }
+
+/// A fault of a server that goes on serving, with a check of this type.
+fn unhealthy_seconds_of(r#type: &str, kind: &str) -> f64 {
+    unhealthy_seconds(&format!("{DEFAULTS}, type = \"{type}\""), "HEALTHY", &[(12.0, 1000.0, kind)])
+}
+
+#[test]
+fn hck_4_an_error_reply_fails_at_once_and_silence_after_the_timeout() {
+    for reply in ["HTTP", "HTTPS", "HTTP2", "GRPC", "GRPC_WITH_TLS"] {
+        assert_eq!(unhealthy_seconds_of(reply, "unhealthy_only"), 100.0 - 20.001, "{reply}");
+        assert_eq!(unhealthy_seconds_of(reply, "probe_block"), 100.0 - 25.0, "a firewall answers nothing");
+        assert_eq!(unhealthy_seconds_of(reply, "silent"), 100.0 - 25.0);
+    }
+    for handshake in ["TCP", "SSL"] {
+        assert_eq!(unhealthy_seconds_of(handshake, "unhealthy_only"), 100.0 - 25.0, "{handshake}");
+    }
+}
+
+/// Of 100 s, with a check of this type: the server drains from 12 to 32 and restarts until 50.
+fn drains(r#type: &str, more: &str) -> f64 {
+    let text = format!(
+        r#"
+        name = "drain"
+        simulation = {{ replications = 1, warmup = "0s", duration = "100s", sample_interval = "100s" }}
+        region = {{ name = "r", zones = ["a"] }}
+        network = {{ same_zone_rtt = {{ constant = "1ms" }} }}
+        server = {{ workers = 1, service_time = {{ constant = "2ms" }} }}
+        backend_service.backends = [{{ group = "ig", zone = "a", size = 1 }}]
+        health_check = {{ {DEFAULTS}, type = "{type}", initial_state = "HEALTHY", probers = {{ phase = "0s" }}{more} }}
+        clients = [{{ name = "c", kind = "vm", zone = "a", arrivals = {{ deterministic = {{ rate = 0.11 }} }} }}]
+        faults = [{{ at = "12s", target = {{ group = "ig" }}, kind = "rolling_restart", grace = "20s", restart = "18s" }}]
+        "#
+    );
+    outcome(&text).backends[BackendId::from_index(0)].unhealthy_nanos as f64 / 1e9
+}
+
+#[test]
+fn reg_7_a_draining_server_answers_a_check_that_asks_for_a_reply_with_an_error() {
+    // The probes of 15 and 20 get the error; those of 50 and 55 succeed.
+    assert_eq!(drains("HTTP", ""), 55.001 - 20.001);
+    // In the queue of an idle server the answer takes as long as a request.
+    assert_eq!(drains("HTTP", ", through_queue = true"), 55.003 - 20.003);
+    // A handshake succeeds while the port is open: the probes of 35 and 40 are refused.
+    assert_eq!(drains("TCP", ""), 55.001 - 40.001);
+}
+
+/// A target pool that gets its health check at 12, while its only instance is down or not; with the state before probes.
+fn checked_late(initial_state: &str, faults: &str) -> f64 {
+    let text = format!(
+        r#"
+        name = "late"
+        simulation = {{ replications = 1, warmup = "0s", duration = "100s", sample_interval = "100s" }}
+        region = {{ name = "r", zones = ["a"] }}
+        network = {{ same_zone_rtt = {{ constant = "1ms" }} }}
+        forwarding_rule = {{ target = "www" }}
+        target_pools = [{{ name = "www", instances = [{{ name = "w", zone = "a", size = 1 }}] }}]
+        health_check = {{ {DEFAULTS}, unhealthy_threshold = 3, initial_state = "{initial_state}", probers = {{ phase = "0s" }} }}
+        clients = [{{ name = "c", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 1.0 }} }} }}]
+        operations = [{{ at = "12s", do = "add_health_check" }}]
+        {faults}"#
+    );
+    outcome(&text).backends[BackendId::from_index(0)].unhealthy_nanos as f64 / 1e9
+}
+
+#[test]
+fn tpa_4_instances_without_a_check_are_healthy_until_a_new_one_finds_otherwise() {
+    for initial_state in ["HEALTHY", "UNHEALTHY"] {
+        assert_eq!(checked_late(initial_state, ""), 0.0);
+        // The first probe is that of 12; the third that is refused, that of 22.
+        let refuses = r#"faults = [{ at = "5s", target = { group = "w" }, kind = "refuse" }]"#;
+        assert_eq!(checked_late(initial_state, refuses), 100.0 - 22.001);
+    }
+}

@@ -9,12 +9,12 @@ use crate::sim::outcome::Outcome;
 use crate::sim::scenario::Scenario;
 
 const SERVICES: &[&str] = &[
-    r#"zonal_affinity = { spillover = "SPILL_CROSS_ZONE", spillover_ratio = 0.5 }"#,
+    r#"zonal_affinity = { spillover = "SPILL_CROSS_ZONE", spillover_ratio = 0.5 }, allow_global_access = true"#,
     r#"zonal_affinity = { spillover = "STAY_WITHIN_ZONE" }, protocol = "UNSPECIFIED""#,
     r#"session_affinity = "CLIENT_IP", connection_tracking_policy = { tracking_mode = "PER_SESSION", idle_timeout = "700s" }, protocol = "UNSPECIFIED""#,
     r#"failover_policy = { failover_ratio = 0.7, drop_traffic_if_unhealthy = true, disable_connection_drain_on_failover = true }"#,
     r#"failover_policy = { failover_ratio = 0.3 }, connection_draining = { draining_timeout = "20s" }, connection_tracking_policy = { connection_persistence_on_unhealthy_backends = "ALWAYS_PERSIST" }"#,
-    r#"connection_tracking_policy = { connection_persistence_on_unhealthy_backends = "NEVER_PERSIST" }, protocol = "UNSPECIFIED""#,
+    r#"connection_tracking_policy = { connection_persistence_on_unhealthy_backends = "NEVER_PERSIST" }, allow_global_access = true, protocol = "UNSPECIFIED""#,
     r#"load_balancing_scheme = "EXTERNAL", maglev_table_size = 251, session_affinity = "CLIENT_IP_PROTO""#,
 ];
 
@@ -22,7 +22,8 @@ const CHECKS: &[&str] = &[
     "",
     r#"check_interval = "2s", timeout = "1s", through_queue = true"#,
     r#"check_interval = "3s", probers = { count = 3, verdict = "majority" }, timeout = "3s", propagation_delay = "700ms""#,
-    r#"initial_state = "HEALTHY", unhealthy_threshold = 1, through_queue = true, timeout = "5s""#,
+    r#"type = "HTTP", check_interval = "2s", timeout = "2s""#,
+    r#"type = "HTTP", initial_state = "HEALTHY", unhealthy_threshold = 1, through_queue = true, timeout = "5s""#,
 ];
 
 const SERVERS: &[&str] = &[
@@ -54,6 +55,7 @@ const FAULTS: &[&str] = &[
     r#"{ at = "10s", target = { backends = ["ga-1", "gb-1"] }, kind = "slow", factor = 8.0 }"#,
     r#"{ at = "18s", duration = "9s", target = { group = "ga" }, kind = "probe_block", flapping = { period = "3s", active = "2s" } }"#,
     r#"{ at = "14s", duration = "9s", target = { group = "gb" }, kind = "serving_only" }"#,
+    r#"{ at = "17s", duration = "9s", target = { zone = "b" }, kind = "unhealthy_only" }"#,
     r#"{ at = "11s", target = { link = ["a", "b"] }, kind = "link_loss", probability = 0.2 }"#,
     r#"{ at = "11s", target = { link = ["a", "a"] }, kind = "link_loss", probability = 0.2 }"#,
     r#"{ at = "16s", duration = "9s", target = { link = ["b", "b"] }, kind = "link_delay", added_rtt = "300ms" }"#,
@@ -110,6 +112,7 @@ impl Parts {
         if service.contains("UNSPECIFIED") {
             clients += &format!(", {DATAGRAMS}");
         }
+        let rule = if service.contains("UNSPECIFIED") { "L3_DEFAULT" } else { "TCP" };
         let policy = if self.autoscaled {
             r#", autoscaling_policy = { min_num_replicas = 1, max_num_replicas = 6, boot_time = "1s", cool_down_period = "2s", evaluation_interval = "1s", stabilization_period = "0s" }"#
         } else {
@@ -125,6 +128,7 @@ impl Parts {
             clients = [{clients}]
             faults = [{}]
             operations = [{}]
+            forwarding_rule = {{ ip_protocol = "{rule}" }}
             backend_service = {{ {service}, backends = [
                 {{ group = "ga", zone = "a", size = 3{policy} }},
                 {{ group = "gb", zone = "b", size = 3 }},

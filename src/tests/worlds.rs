@@ -75,6 +75,10 @@ fn every_kind_of_fault() {
     ] {
         table += &format!("{fault}:{}\n", summary(&format!("{SERVER}\nfaults = [{{ {fault} }}]")));
     }
+    let drains =
+        r#"at = "30s", target = { group = "ga" }, kind = "rolling_restart", grace = "12s", restart = "5s""#;
+    let tables = format!("{SERVER}\nhealth_check = {{ type = \"HTTP\" }}\nfaults = [{{ {drains} }}]");
+    table += &format!("HTTP, {drains}:{}\n", summary(&tables));
     insta::assert_snapshot!(table);
 }
 

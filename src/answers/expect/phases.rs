@@ -113,6 +113,11 @@ impl Situation<'_> {
             match kind {
                 BackendFault::Slow(factor) => self.slowness[backend] *= factor.value(),
                 BackendFault::Fails(mode) => self.fail(backend, *mode),
+                // A handshake doesn't tell that a server drains.
+                BackendFault::Drains if !self.scenario.health_check.wants_reply => {}
+                BackendFault::Drains | BackendFault::BlocksProbes => {
+                    self.fail(backend, FailureMode::UnhealthyOnly);
+                }
             }
         }
     }

@@ -59,7 +59,7 @@ impl Shares {
 /// Who is configured, who is held healthy, and who serves.
 #[derive(Clone, Debug)]
 pub(super) struct Situation<'a> {
-    scenario: &'a Scenario,
+    pub(super) scenario: &'a Scenario,
     pub(super) policy: AnyPolicy,
     pub(super) members: IdVec<BackendId, Member>,
     /// Whether a check judges each backend.

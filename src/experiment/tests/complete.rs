@@ -317,7 +317,7 @@ load_balancing_scheme = "INTERNAL"
 protocol = "TCP"
 session_affinity = "NONE"
 locality_lb_policy = "RENDEZVOUS"
-allow_global_access = true
+allow_global_access = false
 subsetting = { policy = "NONE" }
 is_mirroring_collector = false
 network_security_integration = "NONE"

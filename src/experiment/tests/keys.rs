@@ -62,7 +62,11 @@ const CONTEXTS: &[(&str, &[(&str, &str)])] = &[
     ("charts.<number>.facet", &[("sweep.\"clients.web-a.arrivals.poisson.rate\"", "[1.0, 2.0]")]),
     (
         "clients.<name>.fragmented",
-        &[("backend_service.protocol", "UNSPECIFIED"), ("clients.web-a.protocol", "UDP")],
+        &[
+            ("backend_service.protocol", "UNSPECIFIED"),
+            ("forwarding_rule.ip_protocol", "UDP"),
+            ("clients.web-a.protocol", "UDP"),
+        ],
     ),
     ("clients.<name>.retry_backoff", &[("clients.web-a.retries", "1")]),
     ("faults.<number>.factor", &[("faults.0.kind", "slow")]),

@@ -160,8 +160,8 @@ fn pools_change_their_backup_and_their_checks() {
             vec!["idle-1 checked", "idle-2 checked", "idle-3 checked"],
             vec![],
             vec![],
-            vec!["configure"],
-            vec!["-idle-1", "-idle-2", "-idle-3"],
+            vec!["configure", "-idle-1", "-idle-2", "-idle-3"],
+            vec![],
             vec!["-web-1", "-web-2", "-web-3"],
         ]
     );

@@ -64,10 +64,11 @@ fn xbs_external_backend_services() {
         "EXTERNAL" ⇒ "EXTERNAL"\nconnection_tracking_policy.idle_timeout = "600s" ¦ 18:43 ¦ 400 invalid ¦ external load balancers keep to 1m ¦ leave it out
         kind = "vpn" ⇒ kind = "private_service_connect" ¦ 46:8 ¦ - ¦ only internal load balancers are published ¦ or internet
         kind = "vpn" ⇒ kind = "vpn"\ndestinations = 2 ¦ 47:16 ¦ - ¦ needs a next hop ¦ only internal
-        kind = "vpn" ⇒ kind = "vpn"\nprotocol = "ESP" ¦ 47:12 ¦ - ¦ is ESP, which the load balancer does not take ¦ write TCP
+        kind = "vpn" ⇒ kind = "vpn"\nprotocol = "ESP" ¦ 47:12 ¦ - ¦ is ESP, which the forwarding rule does not take ¦ write TCP, or forwarding_rule.ip_protocol = "L3_DEFAULT"
     "#,
     );
-    let all_protocols = external().replace("\"EXTERNAL\"", "\"EXTERNAL\"\nprotocol = \"UNSPECIFIED\"");
+    let all_protocols =
+        external().replace("\"EXTERNAL\"", "\"EXTERNAL\"\nprotocol = \"UNSPECIFIED\"") + L3_DEFAULT;
     check(
         &all_protocols,
         r#"
@@ -186,7 +187,10 @@ fn tpa_and_tpf_target_pools() {
         name = "web" ⇒ name = "reserve" ¦ 31:8 ¦ - ¦ names "reserve" a second time ¦ own name
         name = "web" ⇒ name = "a23456789012345678901234567890123456789012345678901234567890123" ¦ 22:8 ¦ - ¦ has members with names as long as ¦ shorten it
         failover_ratio = 0.5 ⇒ failover_ratio = 1.5 ¦ 17:18 ¦ 400 invalid ¦ 1.5 is not a ratio ¦ 0.0 to 1.0
-        backup_pool = "spare"\n ⇒  ¦ 17:18 ¦ 400 invalid ¦ `target_pools.www.failover_ratio` has no backup pool ¦ backup_pool
+        backup_pool = "spare"\n ⇒  ¦ 17:18 ¦ 400 invalid ¦ `target_pools.www.failover_ratio` has no backup pool beside it: the two belong together ¦ backup_pool
+        failover_ratio = 0.5\n ⇒  ¦ 17:15 ¦ 400 invalid ¦ `target_pools.www.backup_pool` has no failover ratio beside it: the two belong together ¦ failover_ratio
+        failover_ratio = 1.0\n ⇒  ¦ 28:15 ¦ 400 invalid ¦ `target_pools.spare.backup_pool` has no failover ratio beside it: the two belong together ¦ failover_ratio
+        target = "www" ⇒ target = "www"\nip_protocol = "L3_DEFAULT" ¦ 13:15 ¦ 400 invalid ¦ target pools take no rules of protocol L3_DEFAULT ¦ TCP or UDP
         backup_pool = "spare" ⇒ backup_pool = "www" ¦ 18:15 ¦ 400 invalid ¦ a pool can't be its own backup ¦ another pool
         backup_pool = "spare" ⇒ backup_pool = "spar" ¦ 18:15 ¦ 404 notFound ¦ there is no target pool "spar" ¦ mean `spare`?
         health_checks = ["default"]\n# ⇒ health_checks = ["default", "default"]\n# ¦ 19:17 ¦ 400 invalid ¦ "www" has a health check already ¦ at most one
@@ -200,7 +204,8 @@ fn tpa_and_tpf_target_pools() {
         size = 3 ⇒ size = 16384 ¦ 14:1 ¦ - ¦ has 16388 members ¦ at most 16384
         maglev_table_size = 251 ⇒ maglev_table_size = 250 ¦ 13:21 ¦ - ¦ 250 is not prime ¦ 251
         [server] ⇒ [backend_service]\n[server] ¦ 14:3 ¦ - ¦ is a second load balancer beside `backend_service` ¦ keep one
-        kind = "internet" ⇒ kind = "internet"\nprotocol = "GRE" ¦ 43:12 ¦ - ¦ is GRE, which the load balancer does not take ¦ write TCP, UDP
+        kind = "internet" ⇒ kind = "internet"\nprotocol = "GRE" ¦ 43:12 ¦ - ¦ is GRE, which the forwarding rule does not take ¦ write TCP
+        kind = "internet" ⇒ kind = "internet"\nprotocol = "UDP" ¦ 43:12 ¦ - ¦ is UDP, which the forwarding rule does not take ¦ forwarding_rule.ip_protocol = "UDP"
         kind = "internet" ⇒ kind = "internet"\ndestinations = 2 ¦ 43:16 ¦ - ¦ needs a next hop ¦ only internal
         kind = "internet" ⇒ kind = "internet"\nfragmented = 0.5 ¦ 43:14 ¦ - ¦ has no meaning for TCP ¦ "UDP"
         kind = "internet" ⇒ kind = "internet"\nzone = "us-central1-a" ¦ 43:8 ¦ - ¦ has no meaning for a client of kind internet ¦ leave `zone` out
@@ -214,17 +219,35 @@ fn clients_of_internal_load_balancers() {
         SMALL,
         r#"
         kind = "vpn" ⇒ kind = "internet" ¦ 46:8 ¦ - ¦ the internet does not reach an internal load balancer ¦ vm, vpn or interconnect
-        kind = "vpn" ⇒ kind = "vpn"\nprotocol = "UDP" ¦ 47:12 ¦ - ¦ is UDP, which the load balancer does not take ¦ write TCP
+        kind = "vpn" ⇒ kind = "vpn"\nprotocol = "UDP" ¦ 47:12 ¦ - ¦ is UDP, which the forwarding rule does not take ¦ write TCP, or forwarding_rule.ip_protocol = "UDP"
         kind = "vpn" ⇒ kind = "vpn"\nprotocol = "HTTP" ¦ 47:12 ¦ - ¦ can't be "HTTP" ¦ TCP, UDP, SCTP
         kind = "vpn" ⇒ kind = "vpn"\nfragmented = 0.1 ¦ 47:14 ¦ - ¦ has no meaning for TCP ¦ "UDP"
         kind = "vpn" ⇒ kind = "vpn"\ndestinations = 1001 ¦ 47:16 ¦ - ¦ can't be 1001 ¦ 1 to 1000
         kind = "vpn" ⇒ kind = "private_service_connect"\nregion = "x" ¦ 47:10 ¦ - ¦ no meaning for a client of kind private_service_connect ¦ leave `region` out
     "#,
     );
+    let unspecified = SMALL.replace("[backend_service]", "[backend_service]\nprotocol = \"UNSPECIFIED\"");
     check(
-        &SMALL.replace("[backend_service]", "[backend_service]\nprotocol = \"UNSPECIFIED\""),
+        &format!("{unspecified}{L3_DEFAULT}"),
         r#"
-        kind = "vpn" ⇒ kind = "vpn"\ndestinations = 2 ¦ 48:16 ¦ - ¦ one of protocol L3_DEFAULT drops everything ¦ "TCP" or "UDP"
+        kind = "vpn" ⇒ kind = "vpn"\ndestinations = 2 ¦ 48:16 ¦ - ¦ a rule of protocol L3_DEFAULT drops everything ¦ "TCP" or "UDP"
+    "#,
+    );
+}
+
+/// A table at the end of a file.
+const L3_DEFAULT: &str = "\n[forwarding_rule]\nip_protocol = \"L3_DEFAULT\"\n";
+
+#[test]
+fn reg_2_a_rule_has_its_own_protocol() {
+    check(
+        SMALL,
+        r#"
+        [server] ⇒ [forwarding_rule]\nip_protocol = "UDP"\n[server] ¦ 35:15 ¦ 400 invalid ¦ a backend service of protocol TCP takes no rule of protocol UDP ¦ write TCP, or protocol = "UNSPECIFIED"
+        [server] ⇒ [forwarding_rule]\nip_protocol = "L3_DEFAULT"\n[server] ¦ 35:15 ¦ 400 invalid ¦ takes no rule of protocol L3_DEFAULT ¦ protocol = "UNSPECIFIED"
+        [server] ⇒ [forwarding_rule]\nip_protocol = "ESP"\n[server] ¦ 35:15 ¦ 400 invalid ¦ can't be "ESP" ¦ TCP, UDP, L3_DEFAULT
+        [server] ⇒ [forwarding_rule]\ntarget = "www"\n[server] ¦ 35:1 ¦ - ¦ is of target pools, and stands beside `backend_service` ¦ leave it out
+        [server] ⇒ [forwarding_rule]\nmaglev_table_size = 251\n[server] ¦ 35:1 ¦ - ¦ is of target pools, and stands beside `backend_service` ¦ backend_service.maglev_table_size
     "#,
     );
 }

@@ -11,8 +11,8 @@ use super::semantics::Semantics;
 use crate::compute::{
     Assumptions, BackendService, BalancingMode, ConnectionDrainingFields, ConnectionTrackingFields,
     FailoverPolicyFields, ForwardingRule, Home, InstanceGroup, LocalityPolicy, PassThroughPolicyFields,
-    ProbeType, Reference, Resources, Scheme, ServiceBackend, ServiceProtocol, Spillover, SubsettingFields,
-    SubsettingPolicy, ZonalAffinityFields, session_affinity,
+    ProbeType, Reference, Resources, RuleProtocol, Scheme, ServiceBackend, ServiceProtocol, Spillover,
+    SubsettingFields, SubsettingPolicy, ZonalAffinityFields, session_affinity,
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
@@ -31,7 +31,7 @@ pub(super) struct ServiceTable {
     /// Internal or external.
     #[serde(default = "internal")]
     pub(super) load_balancing_scheme: Scheme,
-    /// Which protocols it takes.
+    /// Which protocols it takes: that of its forwarding rule where it is UNSPECIFIED (REG-2).
     #[serde(default)]
     pub(super) protocol: ServiceProtocol,
     /// What keeps connections together (AFF-1). Default: NONE, which hashes all five parts of an unfragmented packet, as `CLIENT_IP_PORT_PROTO` does.
@@ -42,8 +42,8 @@ pub(super) struct ServiceTable {
     /// Entries of Maglev's table; without meaning for rendezvous hashing.
     #[serde(default)]
     maglev_table_size: TableSize,
-    /// Whether VMs of other regions reach the load balancer. An external one is always reached.
-    #[serde(default = "global_access")]
+    /// Whether clients in other regions reach the load balancer (ZON-4). An external one is always reached.
+    #[serde(default)]
     allow_global_access: bool,
     /// Whether connections stay in the zone of their client (ZON-1).
     #[serde(default)]
@@ -78,10 +78,6 @@ pub(super) struct ServiceTable {
 
 fn internal() -> Scheme {
     Scheme::Internal
-}
-
-fn global_access() -> bool {
-    true
 }
 
 /// `zonal_affinity`, or what an operation changes of it.
@@ -227,9 +223,16 @@ pub(super) fn list() -> KeyPath {
 const NAME: &str = "backend-service";
 
 impl ServiceTable {
-    pub(super) fn resources(&self, region: &str, rule: &str, check: &HealthCheckTable) -> Resources {
+    /// The resources with a forwarding rule of that name and protocol.
+    pub(super) fn resources(
+        &self,
+        region: &str,
+        (rule, ip_protocol): (&str, Option<RuleProtocol>),
+        check: &HealthCheckTable,
+    ) -> Resources {
         let rule = ForwardingRule {
             name: rule.to_owned(),
+            ip_protocol,
             load_balancing_scheme: Some(self.load_balancing_scheme),
             backend_service: Some(Reference::new(NAME)),
             allow_global_access: Some(self.allow_global_access),

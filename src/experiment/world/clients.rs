@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{WorldTables, group_id, zone_id};
-use crate::compute::ServiceProtocol;
+use crate::compute::RuleProtocol;
 use crate::experiment::bounded::{Name, Span, Whole};
 use crate::experiment::files::DataFiles;
 use crate::experiment::keys::word;
@@ -43,13 +43,13 @@ pub(super) struct Client {
     /// The zone of a VM in the region. Default: none; a VM needs it or `region`.
     #[schemars(example = &"us-central1-a")]
     zone: Option<String>,
-    /// The region of a VM elsewhere. Default: none.
+    /// The region of a VM elsewhere, or in which a tunnel or an attachment elsewhere ends. Default: none.
     #[schemars(extend("examples" = ["europe-west1"]))]
     region: Option<Name>,
     /// The group whose members call their own load balancer. Default: none; kind backend needs it.
     #[schemars(example = &"ig-a")]
     group: Option<String>,
-    /// The protocol that it speaks. Default: TCP, or UDP where the load balancer takes nothing else.
+    /// The protocol that it speaks. Default: TCP, or UDP where the forwarding rule takes nothing else.
     protocol: Option<Protocol>,
     /// The share of its UDP requests that are sent in fragments.
     #[serde(default)]
@@ -109,22 +109,44 @@ enum ClientKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BalancerKind {
-    Internal(ServiceProtocol),
-    External(ServiceProtocol),
-    TargetPool,
+    Internal(RuleProtocol),
+    External(RuleProtocol),
+    TargetPool(RuleProtocol),
 }
 
 impl BalancerKind {
-    /// The protocols that it takes, the default of clients first (XBS-3, TPA-2).
+    /// The protocols that its rule takes, the default of clients first (REG-2, XBS-3, TPA-2).
     fn protocols(self) -> &'static [Protocol] {
+        let (Self::Internal(rule) | Self::External(rule) | Self::TargetPool(rule)) = self;
+        match rule {
+            RuleProtocol::Tcp => &[Protocol::Tcp],
+            RuleProtocol::Udp => &[Protocol::Udp],
+            RuleProtocol::L3Default => self.all_protocols(),
+        }
+    }
+
+    /// The protocols that any rule of such a load balancer takes.
+    fn all_protocols(self) -> &'static [Protocol] {
         use Protocol::{Esp, Gre, Icmp, Tcp, Udp};
         match self {
-            Self::Internal(ServiceProtocol::Tcp) | Self::External(ServiceProtocol::Tcp) => &[Tcp],
-            Self::Internal(ServiceProtocol::Udp) | Self::External(ServiceProtocol::Udp) => &[Udp],
-            Self::Internal(ServiceProtocol::Unspecified) => &Protocol::ALL,
-            Self::External(ServiceProtocol::Unspecified) => &[Tcp, Udp, Esp, Gre, Icmp],
-            Self::TargetPool => &[Tcp, Udp],
+            Self::Internal(_) => &Protocol::ALL,
+            Self::External(_) => &[Tcp, Udp, Esp, Gre, Icmp],
+            Self::TargetPool(_) => &[Tcp, Udp],
         }
+    }
+
+    /// What to write instead of a client of `protocol`, which its rule does not take.
+    fn help(self, protocol: Protocol) -> String {
+        let names: Vec<&str> = self.protocols().iter().map(|protocol| protocol.name()).collect();
+        let mut help = format!("write {}", names.join(", "));
+        if self.all_protocols().contains(&protocol) {
+            let rule = match protocol {
+                Protocol::Tcp | Protocol::Udp => protocol.name(),
+                _ => RuleProtocol::L3Default.name(),
+            };
+            help += &format!(", or forwarding_rule.ip_protocol = {rule:?}");
+        }
+        help
     }
 }
 
@@ -209,14 +231,13 @@ impl Client {
     fn protocol(&self, front: BalancerKind, path: &KeyPath) -> Result<Protocol, Problem> {
         let is_next_hop = self.destinations.get() > 1;
         match front {
-            BalancerKind::External(_) | BalancerKind::TargetPool if is_next_hop => {
+            BalancerKind::External(_) | BalancerKind::TargetPool(_) if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";
                 return refuse(path.key("destinations"), "needs a next hop", help);
             }
-            BalancerKind::Internal(ServiceProtocol::Unspecified) if is_next_hop => {
-                let what = "makes the load balancer a next hop, and one of protocol L3_DEFAULT drops everything then";
-                let help =
-                    "write backend_service.protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
+            BalancerKind::Internal(RuleProtocol::L3Default) if is_next_hop => {
+                let what = "makes the load balancer a next hop, and a rule of protocol L3_DEFAULT drops everything then";
+                let help = "write forwarding_rule.ip_protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
                 return refuse(path.key("destinations"), what, help);
             }
             _ => {}
@@ -225,9 +246,8 @@ impl Client {
         let taken = if is_next_hop { &Protocol::ALL } else { front.protocols() };
         let protocol = self.protocol.unwrap_or(front.protocols()[0]);
         if !taken.contains(&protocol) {
-            let names: Vec<&str> = taken.iter().map(|protocol| protocol.name()).collect();
-            let what = format!("is {}, which the load balancer does not take", protocol.name());
-            return refuse(path.key("protocol"), what, format!("write {}", names.join(", ")));
+            let what = format!("is {}, which the forwarding rule does not take", protocol.name());
+            return refuse(path.key("protocol"), what, front.help(protocol));
         }
         if !self.fragmented.is_zero() && protocol != Protocol::Udp {
             let what = format!("has no meaning for {}", protocol.name());
@@ -326,7 +346,7 @@ impl Client {
             (ClientKind::Vm, Some(zone), None) => {
                 Ok((TrafficOrigin::Zone(zone_id(zones, zone, &path.key("zone"))?), String::new()))
             }
-            (ClientKind::Vm, None, Some(other)) => {
+            (ClientKind::Vm | ClientKind::Vpn | ClientKind::Interconnect, None, Some(other)) => {
                 elsewhere(other.as_str(), region, zones, path.key("region"))
             }
             (ClientKind::Vm, Some(_), Some(_)) => {

@@ -50,7 +50,8 @@ pub(super) struct WrittenFault {
     batch: Option<Whole<1, 1_000_000>>,
     /// Of `rolling_restart`: from the end of one batch to the next. Default: 0 s.
     pause: Option<SimDuration>,
-    /// Of `rolling_restart`: how long a backend is seen unhealthy, but serves, before it restarts. Default: 0 s.
+    /// Of `rolling_restart`: how long a backend serves, but answers HTTP, HTTPS, HTTP2 and gRPC checks with an error, before
+    /// it restarts. A TCP or SSL check finds its port open, and sees nothing of that. Default: 0 s.
     grace: Option<SimDuration>,
     /// Of `rolling_restart`: how long a restart takes. Default: 30 s.
     restart: Option<Span>,
@@ -70,9 +71,9 @@ enum Kind {
     Refuse,
     /// Backends take longer.
     Slow,
-    /// Probes get no answer.
+    /// Probes get no answer, clients do.
     ProbeBlock,
-    /// The same.
+    /// Probes of HTTP, HTTPS, HTTP2 and gRPC get an error, others no answer; clients are served.
     UnhealthyOnly,
     /// Clients get no answer, probes do.
     ServingOnly,
@@ -235,7 +236,8 @@ impl WrittenFault {
         let kind = match self.kind {
             Kind::Slow => BackendFault::Slow(self.factor.ok_or_else(|| missing("factor"))?),
             Kind::Refuse => BackendFault::Fails(FailureMode::Refuse),
-            Kind::ProbeBlock | Kind::UnhealthyOnly => BackendFault::Fails(FailureMode::UnhealthyOnly),
+            Kind::ProbeBlock => BackendFault::BlocksProbes,
+            Kind::UnhealthyOnly => BackendFault::Fails(FailureMode::UnhealthyOnly),
             Kind::ServingOnly => BackendFault::Fails(FailureMode::ServingOnly),
             _ => BackendFault::Fails(FailureMode::Silent),
         };

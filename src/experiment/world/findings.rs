@@ -152,6 +152,14 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         is_idle: |site| site.scenario.groups.iter().all(|group| group.server.workers == Workers::Unlimited),
     },
     IdleSetting {
+        id: "grace-that-no-check-sees",
+        keys: &["faults.*.grace"],
+        asks_for_nothing: &["\"0s\""],
+        why: "a TCP or SSL check finds the port open until the restart (REG-7)",
+        help: "write health_check.type = \"HTTP\", or leave it out",
+        is_idle: |site| !site.scenario.health_check.wants_reply,
+    },
+    IdleSetting {
         id: "table-size-without-maglev",
         keys: &["backend_service.maglev_table_size"],
         asks_for_nothing: &[],
@@ -189,7 +197,32 @@ pub(in crate::experiment) fn findings(root: &Table, scenario: &Scenario) -> Vec<
         }
     }
     found.extend(cold_start(scenario));
+    found.extend(strict_rule(Node::Table(root)));
     found
+}
+
+/// A rule of protocol TCP or UDP on a service of protocol UNSPECIFIED (REG-2).
+fn strict_rule(root: Node<'_>) -> Option<CellFinding> {
+    let text = |table: &str, key: &str| match root.get(table)?.get(key)? {
+        Node::Scalar(value) => value.as_str(),
+        _ => None,
+    };
+    let rule = text("forwarding_rule", "ip_protocol").unwrap_or("TCP");
+    if text("backend_service", "protocol") != Some("UNSPECIFIED") || rule == "L3_DEFAULT" {
+        return None;
+    }
+    let what = format!(
+        "has a forwarding rule of protocol {rule}: public configurations do, the documents are silent (O22)"
+    );
+    let help = "write forwarding_rule.ip_protocol = \"L3_DEFAULT\" for all protocols";
+    let key = ["backend_service", "protocol"].map(str::to_owned).to_vec();
+    Some(CellFinding {
+        id: "strict-rule-of-an-unspecified-service",
+        severity: Severity::Note,
+        key,
+        what,
+        help,
+    })
 }
 
 /// The values at `pattern` below `node`, which stands at `path`, each with its own path.

@@ -12,7 +12,8 @@ use crate::time::SimDuration;
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct HealthCheckTable {
-    /// What a probe asks for. Default: TCP for a backend service, HTTP for target pools, which know no other.
+    /// What a probe asks for: TCP and SSL a handshake, the others a reply, which a server that drains gives as an error
+    /// (HCK-4). Default: TCP for a backend service, HTTP for target pools, which know no other.
     pub(super) r#type: Option<ProbeType>,
     /// From the start of one probe to the start of the next: 1 to 300 whole seconds (HCK-2).
     #[schemars(extend("x-least" = "1s", "x-most" = "300s"))]
@@ -28,7 +29,7 @@ pub(super) struct HealthCheckTable {
     unhealthy_threshold: i64,
     /// The probers of each backend (HCK-6).
     probers: ProberKeys,
-    /// What backends are until probes have found out.
+    /// What backends are until probes have found out. Those of a pool that gets its check while it serves are HEALTHY.
     initial_state: InitialState,
     /// From a change of health to its effect.
     propagation_delay: SimDuration,
@@ -81,7 +82,8 @@ impl Default for HealthCheckTable {
 impl HealthCheckTable {
     pub(super) const NAME: &str = "default";
 
-    pub(super) fn checking(&self) -> Result<HealthChecking, Problem> {
+    /// How backends are checked, where `usual` is the type of a check that has none.
+    pub(super) fn checking(&self, usual: ProbeType) -> Result<HealthChecking, Problem> {
         let path = KeyPath::to("health_check");
         let checking = self.timing().checking().map_err(|error| Problem::of_resource(error, &path))?;
         let ProberKeys { count, verdict, phase } = self.probers;
@@ -93,6 +95,7 @@ impl HealthCheckTable {
         Ok(HealthChecking {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
+            wants_reply: self.r#type.unwrap_or(usual).wants_reply(),
             through_queue: self.through_queue,
             probers: Probers { count, verdict, phase },
             ..checking

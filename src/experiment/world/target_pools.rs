@@ -1,4 +1,4 @@
-//! `[forwarding_rule]` and `[[target_pools]]`: an external load balancer by target pool.
+//! `[forwarding_rule]`, of either kind of load balancer, and `[[target_pools]]`: an external one by target pool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,8 +8,8 @@ use super::groups::{GroupPlan, NumberedGroup, ServerKeys, Weight, members, zones
 use super::health_check::HealthCheckTable;
 use super::operator::{Verb, name_the_table};
 use crate::compute::{
-    ApiError, Assumptions, ControlPlane, ForwardingRule, Home, Reason, Reference, Resources, Scheme,
-    TargetPool, session_affinity,
+    ApiError, Assumptions, ControlPlane, ForwardingRule, Home, Reason, Reference, Resources, RuleProtocol,
+    Scheme, TargetPool, session_affinity,
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
@@ -21,16 +21,19 @@ use crate::lb::ratio::Ratio;
 use crate::lb::selection::TableSize;
 use crate::sim::scenario::Server;
 
-/// `[forwarding_rule]`: where traffic comes from.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// `[forwarding_rule]`: where traffic comes from. Beside `[backend_service]` it leads there.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RuleTable {
     /// Its name. Default: forwarding-rule.
     name: Option<ResourceName>,
-    /// The target pool that it points to. Default: none, it is needed.
+    /// Which packets it takes (REG-2). Default: the protocol of the backend service; TCP where that is UNSPECIFIED, and for
+    /// target pools.
+    pub(super) ip_protocol: Option<RuleProtocol>,
+    /// The target pool that it points to. Default: none, target pools need it.
     #[schemars(example = &"www")]
     target: Option<String>,
-    /// Entries of Maglev's table.
+    /// Entries of Maglev's table, where it points to a target pool.
     #[serde(default)]
     pub(super) maglev_table_size: TableSize,
 }
@@ -44,9 +47,9 @@ pub(super) struct PoolTable {
     /// NONE, CLIENT_IP or CLIENT_IP_PROTO. Default: NONE.
     #[serde(default, deserialize_with = "session_affinity")]
     session_affinity: Option<SessionAffinity>,
-    /// The share of healthy instances below which the backup pool serves. Default: none.
+    /// The share of healthy instances below which the backup pool serves; it needs `backup_pool`. Default: none.
     failover_ratio: Option<Ratio>,
-    /// The pool that takes over. Without a ratio it never does. Default: none.
+    /// The pool that takes over; it needs `failover_ratio`. "" is none, and a ratio beside it has no effect. Default: none.
     #[schemars(example = &"backup")]
     backup_pool: Option<String>,
     /// At most one, "default", which is `[health_check]`.
@@ -148,6 +151,7 @@ impl RuleTable {
         Ok(ForwardingRule {
             name: self.name().to_owned(),
             load_balancing_scheme: Some(Scheme::External),
+            ip_protocol: self.ip_protocol,
             target: Some(Reference::new(target)),
             ..ForwardingRule::default()
         })
@@ -167,7 +171,8 @@ pub(super) fn groups(
     let target = rules.find_map(|rule| rule.target.as_ref()).map_or("", Reference::name);
     let becomes_backup = |name: &str| {
         verbs.iter().any(|verb| {
-            matches!(verb, Verb::SetBackup { pool, backup_pool: Some(backup), .. } if pool == target && backup == name)
+            matches!(verb, Verb::SetBackup { pool, backup_pool: Some(backup), failover_ratio: Some(_) }
+                if pool == target && backup == name)
         })
     };
     let mut plans = Vec::new();

@@ -32,7 +32,7 @@ pub struct BackendServicePolicy {
     pub zonal_affinity: ZonalAffinity,
     /// Whether the load balancer is an external one, which everybody reaches.
     pub is_external: bool,
-    /// Whether VMs of other regions reach an internal one.
+    /// Whether clients of other regions reach an internal one.
     pub allow_global_access: bool,
     /// Which text decides where the documents differ.
     pub spec_version: SpecVersion,
@@ -287,14 +287,14 @@ impl BackendServicePolicy {
                     "no primary backend is configured, and no failover backend is healthy"
                 }
                 OriginalEligible::None => "no backend is healthy, and drop_traffic_if_unhealthy is on",
-                _ => "a VM of another region reaches the load balancer only with allow_global_access",
+                _ => "a client of another region reaches the load balancer only with allow_global_access",
             },
             (PlacementOutcome::AffinityDisabled, _) if self.is_external => {
                 "an external load balancer has no zonal affinity"
             }
             (PlacementOutcome::AffinityDisabled, _) => "zonal affinity is disabled",
             (PlacementOutcome::IncompatibleClient, _) => match reading.origin {
-                TrafficOrigin::OtherRegion => "a VM of another region never has zonal affinity",
+                TrafficOrigin::OtherRegion => "a client of another region never has zonal affinity",
                 TrafficOrigin::PrivateServiceConnect => {
                     "a consumer of a Private Service Connect published service never has zonal affinity"
                 }

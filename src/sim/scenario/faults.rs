@@ -51,6 +51,11 @@ pub fn struck(fraction: Ratio, count: usize) -> usize {
 pub enum BackendFault {
     /// It fails.
     Fails(FailureMode),
+    /// Its probes get no answer, as behind a firewall: clients do.
+    BlocksProbes,
+    /// It serves on, but is about to shut down: it answers probes that ask for a reply with an error (REG-7). One that asks
+    /// for a handshake alone finds its port open.
+    Drains,
     /// Requests that it begins to serve take this many times longer.
     Slow(Factor),
 }
@@ -92,7 +97,7 @@ pub enum FaultSchedule {
         /// How long it lasts.
         duration: Distribution<SimDuration>,
     },
-    /// One batch of the targets after the other: seen unhealthy for `grace`, then refusing for `restart`, then a pause.
+    /// One batch of the targets after the other: draining for `grace`, then refusing for `restart`, then a pause.
     Rolling {
         /// When the first batch begins.
         at: SimTime,
@@ -100,7 +105,7 @@ pub enum FaultSchedule {
         batch: NonZeroU32,
         /// From the end of one batch to the beginning of the next.
         pause: SimDuration,
-        /// How long a backend is seen unhealthy, but serves, before it restarts.
+        /// How long a backend drains before it restarts.
         grace: SimDuration,
         /// How long a restart takes.
         restart: SimDuration,
