@@ -80,7 +80,8 @@ fn a_request_that_the_load_balancer_drops_is_sent_again() {
     );
     let total = outcome.total();
     assert_eq!(total.failed_connections, 0);
-    assert_eq!((total.requests, total.request_bytes), (2 * total.connections, 2000 * total.connections));
+    // Up to those that are under way when the window begins and ends.
+    assert!(total.request_bytes.abs_diff(1000 * total.requests) <= 2000, "{total:?}");
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn a_draining_server_says_so_to_its_http_check_at_once() {
     assert!(failed < 0.0005 * all, "{failed} of {all}");
     // A TCP check finds the port open until the grace ends.
     fs::remove_dir_all(folder.path().join("out")).unwrap();
-    run_case(folder.path(), name, &["--set", "health_check.type=TCP"]);
+    let output = run_case(folder.path(), name, &["--set", "health_check.type=TCP"]);
+    assert!(stderr(&output).contains("[grace-that-no-check-sees]"), "{}", stderr(&output));
     assert!(sum(folder.path(), "failed_refused") > 100.0);
 }
 
@@ -64,7 +65,8 @@ fn a_request_to_a_silent_backend_is_sent_again() {
 fn a_rule_has_its_own_protocol() {
     let name = "rule-protocol-beside-an-unspecified-service";
     let folder = case(name);
-    run_case(folder.path(), name, &[]);
+    let output = run_case(folder.path(), name, &[]);
+    assert!(stderr(&output).contains("[strict-rule-of-an-unspecified-service]"), "{}", stderr(&output));
     assert!(sum(folder.path(), "connections") > 1000.0 && sum(folder.path(), "failed_connections") == 0.0);
     let file = format!("{name}.toml");
     let all = ["--set", "forwarding_rule.ip_protocol=L3_DEFAULT"];
