@@ -80,7 +80,7 @@ fn queueing() {
     );
     let per_event = outcome.opened as f64 / outcome.events as f64;
     let total = outcome.total();
-    let utilization: Vec<f64> = outcome.backends.iter().filter_map(|backend| backend.utilization).collect();
+    let utilization: Vec<f64> = outcome.backends.iter().filter_map(|backend| backend.utilization()).collect();
     row([
         &millions(found[0]),
         &millions(found[0] * per_event),

@@ -1,67 +1,18 @@
-//! Findings: what an experiment says that does nothing, or something else than it seems to.
+//! The findings of all cells put together: one for each key, with the arms that it holds for.
 //!
-//! Each is found in the world of a cell (`world/findings.rs` has the table). Here they are put together: one for each key,
-//! with the arms that it holds for. A value that many cells have from one place, such as the file's own tables, has an
-//! effect if it has one in any of them.
+//! A value that many cells have from one place has an effect if it has one in any of them, one of the file's own tables also
+//! if what arms write in its place has one.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use super::assignment::Origin;
+use super::arm::Arm;
+use super::finding::{CellFinding, SettingFinding, Severity};
 use super::path::dotted;
 use super::{Cell, Experiment};
 
-/// How grave a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Something does nothing.
-    Note,
-    /// Results may mislead.
-    Warning,
-}
-
-/// What the author of an experiment should know before it is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Which kind it is: a name that stays.
-    pub id: &'static str,
-    /// How grave it is.
-    pub severity: Severity,
-    /// The path of the key that it is about.
-    pub key: String,
-    /// What is the matter, to be read after the key.
-    pub what: String,
-    /// What to do.
-    pub help: &'static str,
-    /// The arms that it holds for; none if it holds for all.
-    pub arms: Vec<String>,
-}
-
-/// A finding in the world of one cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CellFinding {
-    pub id: &'static str,
-    pub severity: Severity,
-    pub key: Vec<String>,
-    pub what: String,
-    pub help: &'static str,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, key, what, help, arms, .. } = self;
-        let arms = match &arms[..] {
-            [] => String::new(),
-            [arm] => format!("in arm {arm} "),
-            several => format!("in arms {} ", several.join(", ")),
-        };
-        write!(f, "{arms}`{key}` {what}; {help} [{id}]")
-    }
-}
-
 impl Experiment {
     /// What its author should know, each finding once, in the order of cells.
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<SettingFinding> {
         let mut all: Vec<(&CellFinding, Vec<usize>)> = Vec::new();
         for cell in &self.cells {
             for found in self.worlds.findings(cell.index) {
@@ -77,15 +28,21 @@ impl Experiment {
     }
 
     /// `found`, which holds for `cells`, if the value that it is about does nothing wherever it is used.
-    fn finding(&self, found: &CellFinding, cells: &[usize]) -> Option<Finding> {
-        let mut of_place: BTreeMap<Option<String>, Vec<&Cell>> = BTreeMap::new();
-        for cell in &self.cells {
-            of_place.entry(self.place_of(&found.key, cell)).or_default().push(cell);
-        }
+    fn finding(&self, found: &CellFinding, cells: &[usize]) -> Option<SettingFinding> {
+        let places: Vec<Option<String>> = self.plan.arms.iter().map(|arm| place(&found.key, arm)).collect();
         let holds = |cell: &&Cell| cells.binary_search(&cell.index).is_ok();
-        let is_idle =
-            |all: &Vec<&Cell>| found.severity > Severity::Note || all.iter().all(|cell| holds(cell));
-        let mut kept: Vec<&Cell> = of_place.into_values().filter(is_idle).flatten().filter(holds).collect();
+        let mut of_place: BTreeMap<&Option<String>, Vec<&Cell>> = BTreeMap::new();
+        for cell in &self.cells {
+            of_place.entry(&places[cell.arm_index]).or_default().push(cell);
+        }
+        // A value of the file's own tables is no waste where an arm's own value in its place has an effect.
+        let is_idle = |place: &Option<String>, of_place: &[&Cell]| match (found.severity, place) {
+            (Severity::Warning, _) => true,
+            (Severity::Note, Some(_)) => of_place.iter().all(holds),
+            (Severity::Note, None) => cells.len() == self.cells.len(),
+        };
+        let idle = of_place.into_iter().filter(|(place, of_place)| is_idle(place, of_place));
+        let mut kept: Vec<&Cell> = idle.flat_map(|(_, of_place)| of_place).filter(holds).collect();
         kept.sort_by_key(|cell| cell.index);
         let mut arms: Vec<String> = kept.iter().map(|cell| cell.arm.clone()).collect();
         arms.dedup();
@@ -96,16 +53,15 @@ impl Experiment {
         } else if arms.is_empty() {
             return None;
         }
-        Some(Finding { id, severity, key, what, help, arms })
+        Some(SettingFinding { id, severity, key, what, help, arms })
     }
+}
 
-    /// Which arm or axis gives `cell` the value of `key`; none if it has it from the tables of the file.
-    fn place_of(&self, key: &[String], cell: &Cell) -> Option<String> {
-        let assignments = self.assignments(cell);
-        let of_key = assignments.iter().rev().find(|assignment| assignment.path.overlaps(key))?;
-        match &of_key.origin {
-            Origin::Flag(flag) => Some(flag.clone()),
-            Origin::File(place) => Some(format!("{:?}", place.to_last_key())),
-        }
-    }
+/// Where `arm` or one of its axes sets the value of `key`; nowhere if it has it from the tables of the file.
+fn place(key: &[String], arm: &Arm) -> Option<String> {
+    let axis = arm.axes.iter().find(|axis| axis.path.overlaps(key)).map(|axis| format!("{:?}", axis.place));
+    axis.or_else(|| {
+        let set = arm.set.iter().rev().find(|assignment| assignment.path.overlaps(key))?;
+        Some(format!("{:?}", set.origin))
+    })
 }

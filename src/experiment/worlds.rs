@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde::{Deserialize, Serialize};
 
 use super::PerCell;
-use super::findings::CellFinding;
+use super::finding::CellFinding;
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::health::HealthChecking;

@@ -87,7 +87,11 @@ impl FromStr for Constraint {
         let at = text.find(['<', '>']).ok_or_else(wrong)?;
         let (metric, rest) = (text[..at].trim(), &text[at + 1..]);
         let (value, is_strict) = rest.strip_prefix('=').map_or((rest, true), |value| (value, false));
-        if metric.is_empty() || value.trim().is_empty() || value.contains(['<', '>', '=']) {
+        if metric.is_empty()
+            || metric.contains('=')
+            || value.trim().is_empty()
+            || value.contains(['<', '>', '='])
+        {
             return Err(wrong());
         }
         let limit = limit_of(Metric::of(metric), value);

@@ -99,7 +99,7 @@ fn the_command_line_loses_to_arms_and_wins_over_the_file() {
 #[test]
 fn a_value_that_no_cell_keeps_is_refused() {
     let error = refusal(SMALL, &set(&[("clients.web-a.addresses", "3")]));
-    let told = "`clients.web-a.addresses` has this value in no cell: arms disabled, stay, spill set it";
+    let told = "`clients.web-a.addresses` has this value in no cell: arms spill, stay set it";
     assert!(error.contains(told), "{error}");
 }
 

@@ -2,7 +2,7 @@
 
 use toml_edit::Table;
 
-use crate::experiment::findings::{CellFinding, Severity};
+use crate::experiment::finding::{CellFinding, Severity};
 use crate::experiment::node::Node;
 use crate::ids::BackendId;
 use crate::lb::Settings;

@@ -292,3 +292,32 @@ fn impossible_processes_are_refused() {
         assert!(error.contains(part), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_load_multiplies_rates_and_clients_and_keeps_everything_else() {
+    let load = |factor: f64| Load::try_from(factor).unwrap();
+    for (name, arrivals) in [
+        ("poisson", "{ poisson = { rate = 4.0 } }"),
+        ("deterministic", "{ deterministic = { rate = 4.0 } }"),
+        ("mmpp", "{ mmpp = { rates = [0.0, 8.0], mean_dwell = \"10s\" } }"),
+        ("diurnal", "{ diurnal = { mean_rate = 4.0, peak_to_mean = 1.5, period = \"1m\" } }"),
+    ] {
+        let spec = read(arrivals).unwrap();
+        assert_eq!(spec.at_load(Load::default()).unwrap(), spec, "{name}");
+        let tripled = spec.at_load(load(3.0)).unwrap();
+        assert_eq!(tripled.mean_rate(), Some(12.0), "{name}");
+        assert_estimates(name, counts(&mut start(&tripled, name), 60.0, 400), 12.0 * 60.0);
+        assert!(spec.at_load(load(1e6)).is_ok() && tripled.at_load(load(1e6)).is_ok(), "{name}");
+    }
+    let rate = read("{ poisson = { rate = 2000.0 } }").unwrap().at_load(load(1e6)).unwrap_err();
+    assert!(rate.to_string().contains("at most 1e9"), "{rate}");
+    let slow = read("{ mmpp = { rates = [0.0, 8.0], mean_dwell = \"1us\" } }").unwrap().at_load(load(1e-3));
+    assert!(slow.unwrap_err().to_string().contains("larger load"));
+    let closed = read("{ closed = { population = 30, think_time = { constant = \"1s\" } } }").unwrap();
+    let ArrivalSpec::Closed(tenth) = closed.at_load(load(0.1)).unwrap() else { panic!("a closed loop") };
+    assert_eq!(tenth.population.get(), 3);
+    for (factor, told) in [(0.05, "makes 1.5 clients"), (1e-3, "whole number"), (1e6, "1 to 10000000")] {
+        let error = closed.at_load(load(factor)).unwrap_err().to_string();
+        assert!(error.contains(told), "{factor}: {error}");
+    }
+}
