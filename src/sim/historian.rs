@@ -196,7 +196,7 @@ impl Historian {
     fn follow_machines(&mut self, now: SimTime, machines: &Machines<'_>) -> Option<BackendId> {
         let mut struck = None;
         for (backend, machine) in machines.machines.pairs() {
-            let mode = machine.failure();
+            let mode = machine.failure(machines.scenario.health_check.wants_reply);
             if self.backends[backend].is_failed() != mode.is_some() {
                 struck = struck.or(Some(backend));
                 self.turned(now, backend, mode);

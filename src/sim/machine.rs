@@ -138,10 +138,12 @@ impl Machine {
         }
     }
 
-    /// What it does to clients or probes, if it fails either: the worst of what holds it.
-    pub(super) fn failure(&self) -> Option<FailureMode> {
+    /// How it fails clients or probes, if it does: the worst of what holds it.
+    pub(super) fn failure(&self, wants_reply: bool) -> Option<FailureMode> {
         use FailureMode::{Refuse, ServingOnly, Silent, UnhealthyOnly};
-        [Silent, Refuse, ServingOnly, UnhealthyOnly].into_iter().find(|mode| self.is(*mode))
+        let of_clients = [Silent, Refuse, ServingOnly].into_iter().find(|mode| self.is(*mode));
+        let is_seen = self.meets_probe(wants_reply) != ProbeMeets::Success;
+        of_clients.or(is_seen.then_some(UnhealthyOnly))
     }
 
     fn is(&self, mode: FailureMode) -> bool {
