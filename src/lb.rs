@@ -291,7 +291,7 @@ impl LoadBalancer {
         verdict
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, packet: &Packet) -> Verdict {
         let Placement { choice, outcome, .. } =
             &self.placements[origin_slot(packet.origin, self.roster.zones())];

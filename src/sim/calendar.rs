@@ -43,7 +43,7 @@ impl Calendar {
     }
 
     /// The next event up to `limit`: its time is now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next(&mut self, limit: SimTime) -> Option<Event> {
         let (time, event) = self.queue.pop_until(limit)?;
         assert!(time >= self.now, "time ran back from {:?} to {time:?}", self.now);

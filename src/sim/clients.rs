@@ -144,7 +144,7 @@ impl Clients {
     }
 
     /// The next connection and its group. At equal times the first group comes first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_next(&mut self, flows: &Flows<'_>) -> RunResult<Option<(ClientId, NewConnection)>> {
         let Some(Reverse((_, opener))) = self.upcoming.peek().copied() else { return Ok(None) };
         let client = opener.client();

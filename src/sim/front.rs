@@ -65,7 +65,7 @@ impl FrontSide {
         self.balancer.route(now, &self.clients.packet(flow, kind))
     }
 
-    #[inline(never)]
+    #[cold]
     fn route_closely(&mut self, now: SimTime, flow: &Current<'_>, kind: PacketKind) -> Verdict {
         let packet = self.clients.packet(flow, kind);
         let verdict = match self.own_backend(flow) {

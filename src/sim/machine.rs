@@ -138,12 +138,12 @@ impl Machine {
         }
     }
 
-    /// What it does to clients, or to probes that want a reply or a handshake, if it fails either: the worst of what holds it.
+    /// How it fails clients or probes, if it does: the worst of what holds it.
     pub(super) fn failure(&self, wants_reply: bool) -> Option<FailureMode> {
         use FailureMode::{Refuse, ServingOnly, Silent, UnhealthyOnly};
         let of_clients = [Silent, Refuse, ServingOnly].into_iter().find(|mode| self.is(*mode));
-        let fails_probes = self.meets_probe(wants_reply) != ProbeMeets::Success;
-        of_clients.or(fails_probes.then_some(UnhealthyOnly))
+        let is_seen = self.meets_probe(wants_reply) != ProbeMeets::Success;
+        of_clients.or(is_seen.then_some(UnhealthyOnly))
     }
 
     fn is(&self, mode: FailureMode) -> bool {

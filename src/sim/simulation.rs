@@ -149,7 +149,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, client: ClientId, connection: NewConnection) {
         let clients = &mut self.front.clients;
         // The client may itself be a backend that does nothing any more. One that only serves nothing calls on.
@@ -187,10 +187,20 @@ impl<'a> Simulation<'a> {
     }
 
     fn handle(&mut self, event: Event) -> RunResult<()> {
+        if let Event::Flow { flow, step } = event {
+            return self.step(flow, step);
+        }
+        self.change(event);
+        Ok(())
+    }
+
+    /// Something happens that is no connection's: rarely, so that it stands apart.
+    #[inline(never)]
+    fn change(&mut self, event: Event) {
         let Self { scenario, calendar, front, flows, machines, .. } = self;
         let now = calendar.now();
         match event {
-            Event::Flow { flow, step } => return self.step(flow, step),
+            Event::Flow { .. } => {}
             Event::Backend { backend, step } => self.step_of_backend(backend, step),
             Event::Fault { strike, begins } => {
                 for backend in self.faults.strike(now, (strike, begins), front, machines) {
@@ -225,7 +235,6 @@ impl<'a> Simulation<'a> {
                 front.recorder.window_ends(now, &machines.stations);
             }
         }
-        Ok(())
     }
 
     fn step_of_backend(&mut self, backend: BackendId, step: BackendStep) {

@@ -153,12 +153,16 @@ fn a_restart_is_one_failure_for_each_backend() {
         "kind = \"rolling_restart\"\ngrace = \"20s\"\npause = \"10s\"\nrestart = \"5s\"",
     );
     fs::write(&file, restarted).unwrap();
-    run_case(folder.path(), name, &[]);
-    for event in ["failed", "recovered"] {
-        let found = rows_where(folder.path(), "events.csv", &[("event", event), ("replication", "0")]);
-        let subjects: Vec<&str> = found.iter().map(|row| row["subject"].as_str()).collect();
-        assert_eq!(subjects, ["main-1", "main-2"], "{event}");
-        assert!(event == "failed" || found.iter().all(|row| row["delay_s"] == "25"), "{found:?}");
+    // A check that asks for a reply sees the grace too, and the restart that follows it is the same failure.
+    for (check, length) in [("TCP", "5"), ("HTTP", "25")] {
+        let set = format!("health_check.type={check}");
+        run_case(folder.path(), name, &["--set", &set]);
+        for event in ["failed", "recovered"] {
+            let found = rows_where(folder.path(), "events.csv", &[("event", event), ("replication", "0")]);
+            let subjects: Vec<&str> = found.iter().map(|row| row["subject"].as_str()).collect();
+            assert_eq!(subjects, ["main-1", "main-2"], "{event}");
+            assert!(event == "failed" || found.iter().all(|row| row["delay_s"] == length), "{found:?}");
+        }
     }
 }
 
