@@ -26,6 +26,7 @@ mod axis;
 mod bounded;
 mod charts;
 mod decimal;
+mod defaults;
 mod draft;
 mod error;
 mod files;

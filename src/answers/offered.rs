@@ -2,7 +2,6 @@
 //! experiment begins and around each scripted fault, and warnings where it is above 1.
 
 use serde::{Deserialize, Serialize};
-use toml_edit::{DocumentMut, Item};
 
 use super::expect::{FaultPhase, PhaseLoad, phases};
 use super::gather::{distinct, grouped, span_text};
@@ -117,34 +116,7 @@ pub fn overload_warnings(experiment: &Experiment, rows: &[OfferedRow]) -> Vec<St
         }
     }
     if !lines.is_empty() {
-        lines.extend(defaults(experiment));
-    }
-    lines
-}
-
-/// What the file leaves at its default of what makes load.
-fn defaults(experiment: &Experiment) -> Vec<String> {
-    let Ok(document) = experiment.document().parse::<DocumentMut>() else { return Vec::new() };
-    let has = |item: Option<&Item>, keys: &[&str]| {
-        keys.iter().try_fold(item, |item, key| item?.get(key).map(Some)).flatten().is_some()
-    };
-    let mut lines = Vec::new();
-    let clients = document.get("clients").into_iter();
-    let silent: Vec<&str> = clients
-        .flat_map(|clients| (0..).map_while(move |index: usize| clients.get(index)))
-        .filter(|client| !has(Some(client), &["connection", "requests"]))
-        .filter_map(|client| client.get("name")?.as_str())
-        .collect();
-    if !silent.is_empty() {
-        lines.push(format!(
-            "a connection of {} makes 3 requests by default: set connection.requests to say how many",
-            silent.join(", ")
-        ));
-    }
-    for (key, what) in [("workers", "16 workers"), ("service_time", "a mean service time of 5 ms")] {
-        if !has(document.get("server"), &[key]) && !document.to_string().contains(&format!("{key} =")) {
-            lines.push(format!("backends have {what} by default: set server.{key}"));
-        }
+        lines.extend(experiment.load_defaults());
     }
     lines
 }
