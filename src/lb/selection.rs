@@ -86,7 +86,7 @@ impl Selectors {
     }
 
     /// The member of `set` that `hash` selects; `None` if it is empty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pick(&mut self, roster: &Roster, set: SetId, hash: u64) -> Option<BackendId> {
         match &mut self.by_set[set] {
             Selector::Rendezvous(rendezvous) => rendezvous.pick(hash),

@@ -111,7 +111,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Takes the earliest event if it is not later than `limit`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop_until(&mut self, limit: SimTime) -> Option<(SimTime, E)> {
         if self.head == self.bottom.len() && !self.refill() {
             return None;
