@@ -13,6 +13,7 @@ mod plot;
 mod recommend;
 mod report;
 mod run;
+mod signals;
 mod table;
 mod validate;
 
@@ -212,26 +213,30 @@ pub fn main() -> ExitCode {
         Err(error) => return show(&error).into(),
     };
     let console = Console::new(cli.quiet, cli.color);
-    let status = match cli.command {
-        Command::Run(args) => {
-            pages::use_large();
-            run::run(args, &console)
-        }
-        Command::Explain(args) => explain::explain(&args, &console),
-        Command::Expect(args) => expect::expect(&args, &console),
-        Command::Compare(args) => compare::compare(&args, &console),
-        Command::Recommend(args) => recommend::recommend(&args, &console),
-        Command::Merge(args) => merge::merge(&args, &console),
-        Command::Plot(args) => plot::plot(&args, &console),
-        Command::Validate(args) => validate::validate(&args, &console),
-        Command::Report(args) => report::report(&args, &console),
-    };
+    let status = signals::listen().and_then(|()| obey(cli.command, &console));
     match status {
         Ok(status) => status.into(),
         Err(error) => {
             console.error(&error);
             if is_usage(&error) { Status::Usage } else { Status::Failed }.into()
         }
+    }
+}
+
+fn obey(command: Command, console: &Console) -> anyhow::Result<Status> {
+    match command {
+        Command::Run(args) => {
+            pages::use_large();
+            run::run(args, console)
+        }
+        Command::Explain(args) => explain::explain(&args, console),
+        Command::Expect(args) => expect::expect(&args, console),
+        Command::Compare(args) => compare::compare(&args, console),
+        Command::Recommend(args) => recommend::recommend(&args, console),
+        Command::Merge(args) => merge::merge(&args, console),
+        Command::Plot(args) => plot::plot(&args, console),
+        Command::Validate(args) => validate::validate(&args, console),
+        Command::Report(args) => report::report(&args, console),
     }
 }
 

@@ -106,7 +106,7 @@ fn run_into(
     (charts, traced): (Option<&'static [Format]>, Option<NonZeroU32>),
     console: &Console,
 ) -> anyhow::Result<Status> {
-    let mut terminal = Terminal::stoppable(console, charts, None)?;
+    let mut terminal = Terminal::stoppable(console, charts, None);
     let ended = job::run(experiment, folder, &mut terminal).map_err(told)?;
     drop(terminal);
     match ended {

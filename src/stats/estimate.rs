@@ -6,7 +6,8 @@ use super::student::{normal_quantile, t_beyond, t_two_sided};
 /// The probability with which the replications that [`Estimate::replications_to_reach`] asks for decide, if the
 /// estimate is right.
 pub const POWER: f64 = 0.8;
-const MOST_REPLICATIONS: f64 = 1e9;
+/// More than anybody runs.
+const MOST_REPLICATIONS: u64 = 1_000_000_000;
 
 /// A mean over independent replications, or what is linear enough to be treated as one (a ratio of means, by the delta
 /// method), with its spread.
@@ -63,16 +64,13 @@ impl Estimate {
         }
         let needed =
             |n: u64| ((t_beyond(error / 2.0, n - 1) + normal_quantile(POWER)) * spread / gap).powi(2);
-        if needed(1_000_000) > MOST_REPLICATIONS {
+        // Of any number that could be wanted, so that the search below has an end; not a number is none either.
+        let is_found = needed(MOST_REPLICATIONS) <= MOST_REPLICATIONS as f64;
+        if !is_found {
             return None;
         }
-        // More degrees of freedom need fewer, so that the first n that suffices lies between the two.
-        let mut low = 2;
-        let mut high = (needed(1_000_000).ceil() as u64).max(2);
-        while needed(high) > high as f64 {
-            low = high;
-            high *= 2;
-        }
+        // More degrees of freedom need fewer: the first n that suffices is found by halving.
+        let (mut low, mut high) = (2, MOST_REPLICATIONS);
         while low < high {
             let middle = low.midpoint(high);
             if needed(middle) <= middle as f64 { high = middle } else { low = middle + 1 }
@@ -83,6 +81,8 @@ impl Estimate {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn of(values: &[f64]) -> Estimate {
@@ -129,5 +129,33 @@ mod tests {
         assert_eq!(nothing.replications_to_reach(0.0, 0.05), None);
         let hopeless = Estimate { n: 10, value: 1e-9, std_dev: Some(1.0) };
         assert_eq!(hopeless.replications_to_reach(0.0, 0.05), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_number_of_replications_is_found_for_any_gap(
+            digits in -30.0..30.0_f64, n in 2_u64..10_000, tail in 1.0..12.0_f64
+        ) {
+            let estimate = Estimate { n, value: 10.0_f64.powf(digits), std_dev: Some(1.0) };
+            let error = 10.0_f64.powf(-tail);
+            if let Some(found) = estimate.replications_to_reach(0.0, error) {
+                let t = |n: u64| t_beyond(error / 2.0, n - 1) + normal_quantile(POWER);
+                let suffices = |n: u64| (t(n) / estimate.value).powi(2) <= n as f64;
+                prop_assert!(suffices(found) && (found == 2 || !suffices(found - 1)), "{}", found);
+            } else {
+                prop_assert!(digits < -3.0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_needs_none() {
+        for (value, deviation) in
+            [(1.0, f64::NAN), (f64::NAN, 1.0), (1.0, f64::INFINITY), (f64::INFINITY, 1.0)]
+        {
+            let estimate = Estimate { n: 5, value, std_dev: Some(deviation) };
+            let found = estimate.replications_to_reach(0.0, 0.05);
+            assert!(found.is_none_or(|n| n == 2), "{value} ± {deviation}: {found:?}");
+        }
     }
 }

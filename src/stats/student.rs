@@ -3,11 +3,27 @@
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::function::beta::beta_reg;
 
+/// From so many degrees of freedom on, quantiles come from the normal law's: the usual search for them need not end there.
+const MANY: u64 = 10_000;
+
 /// The `t` that Student's law with `freedom` degrees of freedom exceeds with probability `tail`, 0 < `tail` <= 0.5.
 pub(super) fn t_beyond(tail: f64, freedom: u64) -> f64 {
+    if freedom >= MANY {
+        return t_of_normal(-normal_quantile(tail), freedom as f64);
+    }
     let law = StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom");
     // The lower tail: near 1 a quantile loses digits.
     -law.inverse_cdf(tail)
+}
+
+/// The quantile of Student's law where the normal law's is `z`, by the expansion in 1/`freedom` (Abramowitz and Stegun,
+/// Handbook of Mathematical Functions, 26.7.5).
+fn t_of_normal(z: f64, freedom: f64) -> f64 {
+    let square = z * z;
+    let first = (square + 1.0) / 4.0;
+    let second = ((5.0 * square + 16.0) * square + 3.0) / 96.0;
+    let third = (((3.0 * square + 19.0) * square + 17.0) * square - 15.0) / 384.0;
+    z * (1.0 + (first + (second + third / freedom) / freedom) / freedom)
 }
 
 /// The probability that Student's law with `freedom` degrees of freedom lies at least as far from 0 as `t`.
@@ -69,10 +85,25 @@ mod tests {
 
     #[test]
     fn quantiles_and_tails_belong_together() {
-        for freedom in [1, 2, 5, 19, 200, 100_000] {
+        for freedom in [1, 2, 5, 19, 200, 9_999, 100_000] {
             for tail in [0.4, 0.025, 1e-4, 1e-7] {
                 let again = t_two_sided(t_beyond(tail, freedom), freedom) / 2.0;
                 assert!((again / tail - 1.0).abs() < 1e-4, "{tail} with {freedom}: {again}");
+            }
+        }
+    }
+
+    #[test]
+    fn quantiles_end_and_go_on_smoothly_for_any_number_of_degrees_of_freedom() {
+        for tail in [0.4, 0.025, 1e-4, 1e-9, 1e-15] {
+            let usual = t_beyond(tail, MANY - 1);
+            assert!(
+                (t_of_normal(-normal_quantile(tail), (MANY - 1) as f64) / usual - 1.0).abs() < 1e-9,
+                "{tail}"
+            );
+            for freedom in [MANY, 1_000_000, 4_000_000_000, u64::MAX] {
+                let (found, limit) = (t_beyond(tail, freedom), -normal_quantile(tail));
+                assert!(limit <= found && found < usual, "{tail} with {freedom}: {found}");
             }
         }
     }

@@ -5,6 +5,7 @@ mod events;
 mod measures;
 mod model;
 mod reading;
+mod statistics;
 
 use std::fs;
 use std::path::Path;

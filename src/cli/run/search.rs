@@ -107,7 +107,7 @@ pub(super) fn run(
     charts: Option<&'static [Format]>,
     console: &Console,
 ) -> anyhow::Result<Status> {
-    let mut terminal = Terminal::stoppable(console, charts, Some(search.runs_max()))?;
+    let mut terminal = Terminal::stoppable(console, charts, Some(search.runs_max()));
     let ended = search.run(folder, &mut terminal).map_err(told)?;
     drop(terminal);
     let Some(ended) = ended else { return Ok(stopped(&folder.path, console)) };

@@ -2,45 +2,40 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use anyhow::Context;
 
 use super::progress::ProgressLine;
 use crate::cli::console::Console;
+use crate::cli::signals::{self, Finishing};
 use crate::figures::charts::draw_all;
 use crate::figures::draw::Format;
 use crate::figures::error::FiguresError;
 use crate::job::runner::RunId;
 use crate::job::{JobError, JobNote, JobProgress, Watcher};
 
-/// Shows a job on the terminal, draws its charts, and stops it once Ctrl-C is pressed.
+/// Shows a job on the terminal, draws its charts, and stops it once a signal says so.
 pub(in crate::cli) struct Terminal<'a> {
     console: &'a Console,
     /// The files of each chart; nothing for none.
     charts: Option<&'static [Format]>,
     /// The most runs of a search.
     most: Option<u64>,
-    stop: Arc<AtomicBool>,
+    /// There while a signal is to stop the job, and not the process.
+    finishing: Option<Finishing>,
     line: Option<ProgressLine>,
 }
 
 impl<'a> Terminal<'a> {
     pub(in crate::cli) fn new(console: &'a Console, charts: Option<&'static [Format]>) -> Self {
-        Self { console, charts, most: None, stop: Arc::default(), line: None }
+        Self { console, charts, most: None, finishing: None, line: None }
     }
 
-    /// One that Ctrl-C stops, and not the process; of a search that has so many runs at `most`, or of a job.
+    /// One that a signal stops, and not the process; of a search that has so many runs at `most`, or of a job.
     pub(super) fn stoppable(
         console: &'a Console,
         charts: Option<&'static [Format]>,
         most: Option<u64>,
-    ) -> anyhow::Result<Self> {
-        let terminal = Self { most, ..Self::new(console, charts) };
-        let stop = Arc::clone(&terminal.stop);
-        ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed)).context("can't listen for Ctrl-C")?;
-        Ok(terminal)
+    ) -> Self {
+        Self { most, finishing: Some(Finishing::begin()), ..Self::new(console, charts) }
     }
 }
 
@@ -67,6 +62,8 @@ impl Watcher for Terminal<'_> {
 
     fn written(&mut self, folder: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.line = None;
+        // Nothing looks for a signal from here on. The journal is there still: what is left can be resumed.
+        self.finishing = None;
         if let Some(formats) = self.charts {
             draw_all(folder, formats, |_| {})?;
         }
@@ -74,7 +71,7 @@ impl Watcher for Terminal<'_> {
     }
 
     fn wants_to_stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.finishing.is_some() && signals::is_asked()
     }
 }
 
