@@ -133,8 +133,8 @@ fn old_connections_are_replaced() {
     // A request every 1.001 s: the eleventh is due after 10.011 s, and goes over the next connection, and so on.
     assert_eq!(session("max_age = \"10s\"", "1s", "0s"), (4, 4, 40));
     // Nobody thinks: the third response comes after 12.004 s, and a new connection begins at once. The fifth would begin
-    // at 148.016 s if the requests went on, but it does: 40 are not done by the end.
-    assert_eq!(session("max_age = \"10s\"", "0s", "4s"), (5, 5, 15));
+    // at 148.016 s if the requests went on, and it does. By the end of the window, at 150 s, twelve are answered.
+    assert_eq!(session("max_age = \"10s\"", "0s", "4s"), (5, 5, 12));
     // One request each.
     assert_eq!(session("max_age = \"1ms\"", "1s", "0s"), (40, 40, 40));
 }
