@@ -47,22 +47,22 @@ pub struct Rank {
 }
 
 impl RankedCandidate {
-    /// The candidate `cells`, each of whose bounds misses with probability `error`.
+    /// The candidate `cells` with what its replications say of the objective, each of whose bounds misses with probability
+    /// `error`.
     pub(super) fn new(
         observed: &Observed,
         cells: Vec<usize>,
-        objective: usize,
+        objective: Option<Estimate>,
         constraints: &[(usize, &Constraint)],
         error: f64,
     ) -> Self {
         let cell = &observed.cells()[cells[0]];
-        let estimate = observed.sample(cell, objective).estimate();
         let checks = constraints.iter().map(|(metric, constraint)| {
             let stream = format!("{} {}", constraint.metric, cell.number);
             check(&Paired::alone(observed.sample(cell, *metric)), constraint, error, &stream)
         });
         Self {
-            objective: estimate.map(|estimate| estimate.value),
+            objective: objective.map(|estimate| estimate.value),
             checks: checks.collect(),
             cells,
             behind: None,

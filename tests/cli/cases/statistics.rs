@@ -104,3 +104,21 @@ fn a_rare_event_that_is_not_seen_is_not_known_precisely() {
     assert!(said.contains("base  0 % (at most 13.9 %)"), "{said}");
     assert_eq!(column(folder.path(), "runs.csv", "failure_ratio").len(), 20);
 }
+
+#[test]
+fn estimates_differ_by_what_their_difference_says() {
+    let folder = case("unequal-replications");
+    // Cells end at different numbers of replications.
+    run_case(folder.path(), "unequal-replications", &["--seed", "14"]);
+    let counts = summary(folder.path(), "failure_ratio", "n");
+    assert!(counts[0] != counts[1], "{counts:?}");
+    let args = ["recommend", "out", "--objective", "failure_ratio", "--format", "json"];
+    let output = zonesim(folder.path(), &args);
+    assert_status(&output, 0);
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let found = &answer["sections"][0]["candidates"];
+    let number = |index: usize, key: &str| found[index][key].as_f64().unwrap();
+    assert!(number(1, "behind") >= 0.0, "the best is the first: {found}");
+    let gap = number(1, "objective") - number(0, "objective");
+    assert!((gap - number(1, "behind")).abs() < 1e-12, "{found}");
+}
