@@ -152,6 +152,14 @@ impl Metric {
         }
     }
 
+    /// Whether it is a share of connections that fail or meet what failed. That comes in outages, which hit whole
+    /// replications: where few have any, their number bounds it, and not that of connections.
+    pub fn comes_in_outages(&self) -> bool {
+        self.good == Good::Low
+            && self.format == Unit::Percent
+            && matches!(self.formula, Formula::Part(MetricWhole::Connections, _))
+    }
+
     /// Whether its values are multiples of a mean, so that 1 is even.
     pub fn is_multiple(&self) -> bool {
         self.unit == "1" && self.format == Unit::Number

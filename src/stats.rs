@@ -9,6 +9,7 @@ mod level;
 mod moments;
 mod mser;
 mod paired;
+mod rare;
 mod sample;
 mod sequential;
 mod student;

@@ -40,6 +40,8 @@ fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
         for (metric, expected) in expectation.mean.as_metrics() {
             let found = summary.metrics.iter().find(|found| found.metric.name == metric.name);
             let interval = found.and_then(|found| found.interval);
+            // What few replications have any of may be that large.
+            let interval = interval.filter(|found| found.rare_bound.is_none());
             if let (Some(interval), Some(expected)) = (interval, expected) {
                 let simulated = Estimate { n: interval.n, value: interval.mean, std_dev: interval.std_dev };
                 pairs.push(Pair { metric, place: experiment.describe(cell), simulated, expected });

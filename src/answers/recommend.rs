@@ -9,8 +9,8 @@ mod constraint;
 
 use super::compare::FAMILY_ERROR;
 use super::gather::grouped;
-use crate::results::Results;
 use crate::results::observed::{Observed, QuestionError};
+use crate::results::{ResultCell, Results};
 use crate::stats::holm;
 pub(super) use candidate::check;
 pub use candidate::{Check, Rank, RankedCandidate, more_replications, standing};
@@ -61,9 +61,12 @@ pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<
     let section = |(values, block): Block| {
         let same = grouped(block, |a, b| observed.all_identical(&cells[*a], &cells[*b]));
         let error = FAMILY_ERROR / (same.len() * constraints.len().max(1)) as f64;
-        let candidates = same
-            .into_iter()
-            .map(|cells| RankedCandidate::new(observed, cells, objective, &constraints, error));
+        // The replications that all of them have: the estimates are to differ by what the differences say.
+        let representatives: Vec<&ResultCell> = same.iter().map(|same| &cells[same[0]]).collect();
+        let samples = observed.aligned(&representatives, objective).samples;
+        let candidates = same.into_iter().zip(samples).map(|(cells, sample)| {
+            RankedCandidate::new(observed, cells, sample.estimate(), &constraints, error)
+        });
         rank(observed, request, objective, values, candidates.collect())
     };
     Ok(sections.into_iter().map(section).collect())
@@ -113,12 +116,15 @@ fn rank(
 /// Ranks what comes after the best by paired tests against it, corrected for all of them.
 fn follow(observed: &Observed, objective: usize, candidates: &mut [RankedCandidate], best: usize) {
     let cells = observed.cells();
-    let leader = &cells[candidates[best].cells[0]];
     let others: Vec<usize> = (0..candidates.len()).filter(|index| *index != best).collect();
-    let tests: Vec<_> = others
-        .iter()
-        .map(|index| observed.paired(leader, &cells[candidates[*index].cells[0]], objective).test())
-        .collect();
+    let representatives: Vec<&ResultCell> =
+        candidates.iter().map(|candidate| &cells[candidate.cells[0]]).collect();
+    let aligned = observed.aligned(&representatives, objective);
+    let test = |index: &usize| {
+        let own = || observed.paired(representatives[best], representatives[*index], objective);
+        aligned.paired(best, *index).unwrap_or_else(own).test()
+    };
+    let tests: Vec<_> = others.iter().map(test).collect();
     let p_values: Vec<f64> =
         tests.iter().map(|test| test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)).collect();
     let judged = holm(&p_values, FAMILY_ERROR);

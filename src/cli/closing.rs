@@ -69,7 +69,14 @@ fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
         text += &format!("… and {} more rows in summary.csv\n", rows.len() - ROWS_SHOWN);
     }
     let replications = range_text(summaries.iter().map(|summary| summary.replications));
-    text + &format!("means over {replications} replications, ± half of the 95 % interval\n")
+    text += &format!("means over {replications} replications, ± half of the 95 % interval");
+    let is_rare = |(metric, _): &(&'static Metric, &str)| {
+        summaries.iter().any(|own| interval(own, metric).is_some_and(|found| found.rare_bound.is_some()))
+    };
+    if columns.iter().any(is_rare) {
+        text += "; at most: its upper end, from how few replications have any";
+    }
+    text + "\n"
 }
 
 /// The metrics of the table with their headings.
@@ -102,6 +109,9 @@ fn interval(summary: &CellSummary, metric: &Metric) -> Option<Interval> {
 
 fn value_text(unit: Unit, value: Option<Interval>) -> String {
     let Some(interval) = value else { return "–".to_owned() };
+    if let Some(bound) = interval.rare_bound {
+        return format!("{} (at most {})", unit.text(interval.mean), unit.text(bound));
+    }
     let half = interval.half_width.map(|half| format!(" ± {}", unit.text(half)));
     format!("{}{}", unit.text(interval.mean), half.unwrap_or_default())
 }

@@ -84,9 +84,11 @@ pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Pr
             return refuse(path.clone(), what, "add one of the two, such as relative = 0.05");
         }
     };
+    let metric = metric(&written.metric, path.key("metric"))?;
+    let in_outages = metric.comes_in_outages();
     Ok(Precision {
-        metric: metric(&written.metric, path.key("metric"))?,
-        rule: SequentialRule { tolerance, confidence: written.confidence },
+        metric,
+        rule: SequentialRule { tolerance, confidence: written.confidence, in_outages },
         max_replications: written.max_replications.get(),
     })
 }

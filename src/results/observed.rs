@@ -1,6 +1,6 @@
 //! What the replications of a results folder observed, cell by cell and metric by metric, for questions about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::error::ResultsError;
@@ -36,6 +36,25 @@ pub struct Observed {
     zonal: BTreeMap<(usize, usize), (f64, f64)>,
     /// By the same: round trips measured. Empty where no file says it.
     round_trips: BTreeMap<(usize, usize), f64>,
+}
+
+/// What several cells gave for one metric in the replications in which all of them have a value, so that their estimates
+/// differ by what their differences say. A cell without any value is left out of that.
+#[derive(Clone, Debug)]
+pub struct Aligned {
+    /// One for each cell.
+    pub samples: Vec<Sample>,
+    /// Whether these are the same replications; else, where fewer than two are common, each has all of its own.
+    pub are_same: bool,
+}
+
+impl Aligned {
+    /// Two of them as a pair; `None` where they are not of the same replications, or one has no value.
+    pub fn paired(&self, baseline: usize, other: usize) -> Option<Paired> {
+        let [baseline, other] = [baseline, other].map(|index| &self.samples[index]);
+        let is_there = self.are_same && !baseline.is_empty() && !other.is_empty();
+        is_there.then(|| Paired::new(baseline.clone(), other.clone()))
+    }
 }
 
 impl Observed {
@@ -139,6 +158,24 @@ impl Observed {
         });
         let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
         Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
+    }
+
+    /// What each of `cells` gave for the column `metric`.
+    pub fn aligned(&self, cells: &[&ResultCell], metric: usize) -> Aligned {
+        let found = |cell: &ResultCell| -> BTreeMap<usize, Observation> {
+            let runs = self.replications(cell);
+            runs.filter_map(|(run, _)| Some((run, self.observation((cell.number, run), metric)?))).collect()
+        };
+        let all: Vec<BTreeMap<usize, Observation>> = cells.iter().copied().map(found).collect();
+        let is_common = |run: &usize| all.iter().all(|own| own.is_empty() || own.contains_key(run));
+        let common: BTreeSet<usize> =
+            all.iter().flat_map(BTreeMap::keys).copied().filter(is_common).collect();
+        let are_same = common.len() > 1;
+        let sample = |own: BTreeMap<usize, Observation>| {
+            let counted = own.into_iter().filter(|(run, _)| !are_same || common.contains(run));
+            counted.map(|(_, observation)| observation).collect()
+        };
+        Aligned { samples: all.into_iter().map(sample).collect(), are_same }
     }
 
     /// Whether two cells have the same value of the column `metric`, or none, in every replication that both have.
@@ -257,6 +294,9 @@ mod tests {
             assert!(!observed.all_identical(a, b), "they are no one policy");
         }
         assert_eq!((observed.sample(long, metric).len(), observed.sample(short, metric).len()), (5, 3));
+        let aligned = observed.aligned(&[long, short], metric);
+        assert_eq!((aligned.samples[0].len(), &aligned.samples[0]), (3, &aligned.samples[1]));
+        assert_eq!(aligned.paired(0, 1).unwrap().test().unwrap().difference.value, 0.0);
         results.runs[position].values[metric] = Some(1e9);
         let changed = Observed::of(results);
         assert!(!changed.identical(&changed.cells()[0], &changed.cells()[1], metric));

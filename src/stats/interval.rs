@@ -26,12 +26,16 @@ pub struct Interval {
     pub std_dev: Option<f64>,
     /// Half the width of the interval; absent with fewer than two replications.
     pub half_width: Option<f64>,
+    /// The upper end of a share that is rare, where it lies beyond that half ([`Sample::rare_bound`]).
+    pub rare_bound: Option<f64>,
 }
 
 impl Interval {
     /// The lower and the upper end, if there is an interval.
     pub fn ends(&self) -> Option<(f64, f64)> {
-        self.half_width.map(|half| (self.mean - half, self.mean + half))
+        let (low, high) = self.half_width.map(|half| (self.mean - half, self.mean + half))?;
+        // What has such a bound is a share.
+        Some(self.rare_bound.map_or((low, high), |bound| (low.max(0.0), high.max(bound))))
     }
 
     /// Whether the interval covers `value`, widened by a relative `slack` of rounding.
@@ -42,7 +46,23 @@ impl Interval {
     /// The interval of `estimate` that covers the true value with probability `confidence`.
     pub fn of(estimate: Estimate, confidence: Confidence) -> Self {
         let Estimate { n, value, std_dev } = estimate;
-        Self { n, mean: value, std_dev, half_width: estimate.half_width(1.0 - confidence.0) }
+        Self {
+            n,
+            mean: value,
+            std_dev,
+            half_width: estimate.half_width(1.0 - confidence.0),
+            rare_bound: None,
+        }
+    }
+
+    /// The interval of a share that comes in outages, which hit whole replications.
+    pub fn of_outages(sample: &Sample, confidence: Confidence) -> Option<Self> {
+        let found = Self::of(sample.estimate()?, confidence);
+        let error = 1.0 - confidence.0;
+        // Below nothing there is no end: all of the error is that of the upper one.
+        let bound = sample.rare_bound(if sample.is_nothing() { error } else { error / 2.0 });
+        let high = found.half_width.map(|half| found.mean + half);
+        Some(Self { rare_bound: bound.filter(|bound| high.is_some_and(|high| *bound > high)), ..found })
     }
 }
 

@@ -47,6 +47,11 @@ impl Paired {
         self.other.bound_of_nothing(error).filter(|_| self.baseline.is_value(0.0))
     }
 
+    /// Of a sample alone, [`Sample::rare_bound`]. Differences have none.
+    pub fn rare_bound(&self, error: f64) -> Option<f64> {
+        self.other.rare_bound(error).filter(|_| self.baseline.is_value(0.0))
+    }
+
     /// How many pairs.
     pub fn len(&self) -> usize {
         self.baseline.len()

@@ -1,5 +1,6 @@
 //! What replications gave for one metric: values, or parts of wholes.
 
+use super::rare::rare_bound;
 use super::{Estimate, Moments};
 
 /// What one replication says of a metric: a value of its own, or a part of a whole.
@@ -79,6 +80,23 @@ impl Sample {
         let tries: f64 = self.wholes.as_ref()?.iter().sum();
         let nothing = tries > 0.0 && self.parts.iter().all(|part| *part == 0.0);
         nothing.then(|| (-libm::log(error) / tries).min(1.0))
+    }
+
+    /// The upper bound of a share of which few replications have any part, from the number of these replications: it is too
+    /// low with probability `error`. Shares that come in outages, which hit whole replications, have no other. `None` if
+    /// they are not few, or these are no shares.
+    pub fn rare_bound(&self, error: f64) -> Option<f64> {
+        let wholes = self.wholes.as_ref()?;
+        let mean_whole = mean(wholes.iter().copied().filter(|whole| *whole > 0.0))?;
+        let hit = self.parts.iter().filter(|part| **part > 0.0).map(|part| (part / mean_whole).min(1.0));
+        // A replication without a whole says nothing.
+        let count = wholes.iter().filter(|whole| **whole > 0.0).count();
+        rare_bound(&hit.collect::<Vec<f64>>(), count, error)
+    }
+
+    /// Whether no replication has any part.
+    pub fn is_nothing(&self) -> bool {
+        self.parts.iter().all(|part| *part == 0.0)
     }
 
     /// The estimate over these replications alone, each as often as it is named.

@@ -6,7 +6,7 @@
 //! simulation, 2010). An error γ relative to the true mean takes a half-width of at most γ/(1 + γ) of the estimate
 //! (Law, Simulation Modeling and Analysis, section 9.4.1).
 
-use super::{Confidence, Estimate, Observation, Sample};
+use super::{Confidence, Estimate, Interval, Observation, Sample};
 
 /// No width is believed before so many replications.
 pub const PILOT: usize = 10;
@@ -31,6 +31,8 @@ pub struct SequentialRule {
     pub tolerance: Tolerance,
     /// How sure that must be.
     pub confidence: Confidence,
+    /// Whether it is a share that comes in outages, which hit whole replications ([`Sample::rare_bound`]).
+    pub in_outages: bool,
 }
 
 /// What the rule says of the replications so far.
@@ -71,7 +73,14 @@ impl SequentialRule {
 
     /// The width of the interval over these replications; absent without one.
     pub fn width(&self, observations: &[Option<Observation>]) -> Option<Width> {
-        self.width_of(&observations.iter().copied().flatten().collect::<Sample>().estimate()?)
+        let sample: Sample = observations.iter().copied().flatten().collect();
+        let width = self.width_of(&sample.estimate()?)?;
+        if !self.in_outages {
+            return Some(width);
+        }
+        let interval = Interval::of_outages(&sample, self.confidence)?;
+        let beyond = interval.rare_bound.map(|bound| bound - interval.mean);
+        Some(Width { half: beyond.map_or(width.half, |beyond| beyond.max(width.half)), ..width })
     }
 
     fn width_of(&self, estimate: &Estimate) -> Option<Width> {
@@ -113,8 +122,11 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, RunSeed, exponential, normal};
 
-    const FIVE_PERCENT: SequentialRule =
-        SequentialRule { tolerance: Tolerance::Relative(0.05), confidence: Confidence::P95 };
+    const FIVE_PERCENT: SequentialRule = SequentialRule {
+        tolerance: Tolerance::Relative(0.05),
+        confidence: Confidence::P95,
+        in_outages: false,
+    };
 
     fn values(values: impl IntoIterator<Item = f64>) -> Vec<Option<Observation>> {
         values.into_iter().map(|value| Some(Observation::Value(value))).collect()
@@ -133,7 +145,11 @@ mod tests {
     fn the_allowed_width_by_hand() {
         // Mean 3, deviation 1.581139 of five: half-width 1.963243. γ/(1+γ) of 3 is 1 at γ = 1/2.
         let five = values([1.0, 2.0, 3.0, 4.0, 5.0]);
-        let rule = SequentialRule { tolerance: Tolerance::Relative(0.5), confidence: Confidence::P95 };
+        let rule = SequentialRule {
+            tolerance: Tolerance::Relative(0.5),
+            confidence: Confidence::P95,
+            in_outages: false,
+        };
         let width = rule.width(&five).unwrap();
         assert!((width.half - 1.963_243).abs() < 1e-5 && (width.allowed - 1.0).abs() < 1e-12, "{width:?}");
         assert!(!width.is_enough());
@@ -154,7 +170,11 @@ mod tests {
         let wild = [&all[..14], &values([9.0])].concat();
         assert!(matches!(FIVE_PERCENT.look(&wild), Look::More(more) if more >= 6));
         // It held for the last three: three more would do.
-        let rule = SequentialRule { tolerance: Tolerance::Absolute(0.029), confidence: Confidence::P95 };
+        let rule = SequentialRule {
+            tolerance: Tolerance::Absolute(0.029),
+            confidence: Confidence::P95,
+            in_outages: false,
+        };
         let held: Vec<bool> = (10..=15).map(|n| rule.width(&all[..n]).unwrap().is_enough()).collect();
         assert_eq!(held, [false, false, true, true, true, true]);
         assert_eq!(rule.look(&all[..15]), Look::More(2));
@@ -187,7 +207,11 @@ mod tests {
 
     #[test]
     fn it_stops_near_the_number_that_the_spread_takes_and_covers() {
-        let rule = SequentialRule { tolerance: Tolerance::Relative(0.1), confidence: Confidence::P95 };
+        let rule = SequentialRule {
+            tolerance: Tolerance::Relative(0.1),
+            confidence: Confidence::P95,
+            in_outages: false,
+        };
         let mut rng = RunSeed::new(8, 0).stream(Purpose::Connections, "sequential").generator();
         let (mut count, mut covered) = ([0, 0], [0, 0]);
         const TRIALS: usize = 1000;

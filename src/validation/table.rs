@@ -47,7 +47,13 @@ mod tests {
 
     #[test]
     fn rows_show_five_digits_and_whether_theory_is_inside() {
-        let interval = |half| Interval { n: 20, mean: 23.4, std_dev: Some(1.0), half_width: Some(half) };
+        let interval = |half| Interval {
+            n: 20,
+            mean: 23.4,
+            std_dev: Some(1.0),
+            half_width: Some(half),
+            rare_bound: None,
+        };
         let mut finding = Finding {
             name: "M/M/1: mean wait, ms".to_owned(),
             source: "a book",

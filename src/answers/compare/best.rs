@@ -2,8 +2,9 @@
 
 use super::{ComparedPolicy, FAMILY_ERROR};
 use crate::metrics::Good;
+use crate::results::ResultCell;
 use crate::results::observed::Observed;
-use crate::stats::holm;
+use crate::stats::{Sample, holm};
 
 /// The best of the policies that are compared with the same cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,11 @@ pub(super) fn best(observed: &Observed, policies: &[ComparedPolicy], metric: usi
 fn best_of(observed: &Observed, policies: &[ComparedPolicy], baseline: usize, metric: usize) -> Option<Best> {
     let cell = |index: usize| &observed.cells()[policies[index].cells[0]];
     let block = (0..policies.len()).filter(|index| policies[*index].baseline == baseline);
-    let estimate = |index: usize| Some((observed.sample(cell(index), metric).estimate()?.value, index));
-    let estimates: Vec<(f64, usize)> = block.filter_map(estimate).collect();
+    let block: Vec<usize> = block.collect();
+    let representatives: Vec<&ResultCell> = block.iter().copied().map(cell).collect();
+    let samples = observed.aligned(&representatives, metric).samples;
+    let estimate = |(sample, index): (&Sample, usize)| Some((sample.estimate()?.value, index));
+    let estimates: Vec<(f64, usize)> = samples.iter().zip(block).filter_map(estimate).collect();
     let (_, policy) = estimates.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let others = estimates.iter().map(|(_, index)| *index).filter(|index| *index != policy);
     let rivals = not_told_apart(others.collect(), |index| {

@@ -2,8 +2,12 @@
 
 use super::{Constraint, ConstraintStanding};
 use crate::answers::compare::draws;
+use crate::metrics::Metric;
 use crate::results::observed::Observed;
-use crate::stats::Paired;
+use crate::stats::{Estimate, Paired};
+
+/// A share that is all but all.
+const LARGEST: f64 = 1.0 - 1e-9;
 
 /// Cells that are the same, as a candidate.
 #[derive(Clone, Debug)]
@@ -43,22 +47,22 @@ pub struct Rank {
 }
 
 impl RankedCandidate {
-    /// The candidate `cells`, each of whose bounds misses with probability `error`.
+    /// The candidate `cells` with what its replications say of the objective, each of whose bounds misses with probability
+    /// `error`.
     pub(super) fn new(
         observed: &Observed,
         cells: Vec<usize>,
-        objective: usize,
+        objective: Option<Estimate>,
         constraints: &[(usize, &Constraint)],
         error: f64,
     ) -> Self {
         let cell = &observed.cells()[cells[0]];
-        let estimate = observed.sample(cell, objective).estimate();
         let checks = constraints.iter().map(|(metric, constraint)| {
             let stream = format!("{} {}", constraint.metric, cell.number);
             check(&Paired::alone(observed.sample(cell, *metric)), constraint, error, &stream)
         });
         Self {
-            objective: estimate.map(|estimate| estimate.value),
+            objective: objective.map(|estimate| estimate.value),
             checks: checks.collect(),
             cells,
             behind: None,
@@ -93,14 +97,12 @@ pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream
         if test.needs_bootstrap() { sample.bootstrap_interval(2.0 * error, draws(stream)) } else { None };
     // Where Student's t can't be trusted, neither bound may be the only one.
     let ends = resampled.map_or(student, |(low, high)| (student.0.min(low), student.1.max(high)));
-    let nothing = sample.bound_of_nothing(error);
-    let ends = nothing.map_or(ends, |bound| (ends.0, ends.1.max(bound)));
+    let in_outages = Metric::of(&constraint.metric).comes_in_outages();
+    let rare = if in_outages { sample.rare_bound(error) } else { sample.bound_of_nothing(error) };
+    let ends = rare.map_or(ends, |bound| (ends.0.max(0.0), ends.1.max(bound)));
     let standing = constraint.standing(ends);
-    let needed = || match nothing {
-        // That bound falls as the number of tries grows.
-        Some(bound) => {
-            (constraint.limit > 0.0).then(|| (estimate.n as f64 * bound / constraint.limit).ceil() as u64)
-        }
+    let needed = || match rare {
+        Some(bound) => needed_of_rare(&estimate, (bound, constraint.limit)),
         None => estimate.replications_to_reach(constraint.limit, 2.0 * error),
     };
     let more_replications = match standing {
@@ -110,23 +112,53 @@ pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream
     Check { value: Some(estimate.value), ends: Some(ends), standing, more_replications }
 }
 
+/// How many replications in all would bring `bound` of a rare share down to `limit`, if the estimate stays: what lies
+/// between the two falls about as their number grows. `None` if the limit is not above the estimate.
+fn needed_of_rare(estimate: &Estimate, (bound, limit): (f64, f64)) -> Option<u64> {
+    let room = limit - estimate.value;
+    if room <= 0.0 {
+        return None;
+    }
+    // None of n keeps to 1 - error^(1/n), of which logarithms are exact.
+    let [beyond, room] = if estimate.value == 0.0 {
+        [bound, limit].map(|share| -libm::log1p(-share.min(LARGEST)))
+    } else {
+        [bound - estimate.value, room]
+    };
+    Some((estimate.n as f64 * beyond / room).ceil() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stats::Sample;
 
     #[test]
-    fn nothing_seen_in_few_tries_keeps_to_no_narrow_limit() {
-        let of = |connections: f64, limit: &str| {
-            let sample = Sample::ratios(vec![0.0; 10], vec![connections; 10]);
+    fn nothing_seen_in_few_replications_keeps_to_no_narrow_limit() {
+        let of = |count: usize, limit: &str| {
+            let sample = Sample::ratios(vec![0.0; count], vec![1e6; count]);
             check(&Paired::alone(sample), &limit.parse().unwrap(), 0.05, "nothing")
         };
-        // The rule of three: none of 1000 is 0.3 % at most, and 3000 tries take 20 more replications.
-        let few = of(100.0, "failure_ratio<=0.1%");
-        assert_eq!((few.standing, few.more_replications), (ConstraintStanding::Undecided, Some(20)));
-        assert!((few.ends.unwrap().1 - 0.003).abs() < 1e-4);
-        assert_eq!(of(1000.0, "failure_ratio<=0.1%").standing, ConstraintStanding::Kept);
-        // No number of tries shows that something never happens.
-        assert_eq!(of(1000.0, "failure_ratio<=0").more_replications, None);
+        // None of n is 1 - 0.05^(1/n) at most: 25.9 % with 10, and 1 % with 299, however many connections there are.
+        let few = of(10, "failure_ratio<=1%");
+        assert_eq!((few.standing, few.more_replications), (ConstraintStanding::Undecided, Some(289)));
+        assert!((few.ends.unwrap().1 - 0.2589).abs() < 1e-4);
+        assert_eq!(of(298, "failure_ratio<=1%").standing, ConstraintStanding::Undecided);
+        assert_eq!(of(299, "failure_ratio<=1%").standing, ConstraintStanding::Kept);
+        // No number of replications shows that something never happens.
+        assert_eq!(of(10, "failure_ratio<=0").more_replications, None);
+    }
+
+    #[test]
+    fn one_outage_says_little_of_the_next() {
+        let of = |share: f64| {
+            let mut parts = vec![0.0; 20];
+            parts[7] = share * 1000.0;
+            let sample = Sample::ratios(parts, vec![1000.0; 20]);
+            check(&Paired::alone(sample), &"failure_ratio<=5%".parse().unwrap(), 0.05, "one")
+        };
+        let small = of(0.001);
+        assert_eq!(small.standing, ConstraintStanding::Undecided);
+        assert!(small.more_replications.is_some() && small.ends.unwrap().0 >= 0.0, "{small:?}");
     }
 }

@@ -55,6 +55,11 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
             continue;
         }
         text += &match more_replications(&candidate.checks) {
+            Some(more) if is_unseen(request, candidate) => format!(
+                "   {}: not known; about {} more replications would show it if there are none\n",
+                name(index),
+                count_text(more)
+            ),
             Some(more) => {
                 format!("   {}: about {} more replications would decide\n", name(index), count_text(more))
             }
@@ -62,6 +67,15 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
         };
     }
     text
+}
+
+/// Whether all that is undecided of `candidate` is a share that no replication has any of.
+fn is_unseen(request: &RecommendRequest, candidate: &RankedCandidate) -> bool {
+    let checks = request.constraints.iter().zip(&candidate.checks);
+    let mut undecided = checks.filter(|(_, check)| check.standing == ConstraintStanding::Undecided);
+    undecided.all(|(constraint, check)| {
+        Metric::of(&constraint.metric).comes_in_outages() && check.value == Some(0.0)
+    })
 }
 
 fn table(observed: &Observed, request: &RecommendRequest, section: &Section) -> String {

@@ -30,9 +30,13 @@ results_file! {
 
 /// Each metric over the replications of a cell, of which each said something of all, in the order of [`METRICS`].
 pub fn summarize(replications: &[Vec<Option<Observation>>]) -> Vec<MetricSummary> {
-    let one = |(index, metric)| {
+    let one = |(index, metric): (usize, &'static Metric)| {
         let sample: Sample = replications.iter().filter_map(|found| found[index]).collect();
-        let interval = sample.estimate().map(|estimate| Interval::of(estimate, CONFIDENCE));
+        let interval = if metric.comes_in_outages() {
+            Interval::of_outages(&sample, CONFIDENCE)
+        } else {
+            sample.estimate().map(|estimate| Interval::of(estimate, CONFIDENCE))
+        };
         MetricSummary { metric, interval }
     };
     METRICS.iter().enumerate().map(one).collect()

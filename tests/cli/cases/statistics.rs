@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use super::column;
+use super::{case, column, run_case};
 use crate::compare::{four_a_zone, results_of};
 use crate::crash::signal;
-use crate::{assert_status, command, stdout, zonesim};
+use crate::{assert_status, command, stderr, stdout, zonesim};
 
 #[test]
 fn a_limit_just_beside_an_estimate_is_answered() {
@@ -63,4 +63,62 @@ fn a_signal_ends_a_command_that_keeps_nothing() {
         signal(&child, name);
         assert_eq!(ended(&mut child), Some(130), "{name}");
     }
+}
+
+/// Of `metric` in the cells of summary.csv: what stands in `field`.
+fn summary(folder: &Path, metric: &str, field: &str) -> Vec<f64> {
+    let values = column(folder, "summary.csv", field);
+    let mut reader = csv::Reader::from_path(folder.join("out/summary.csv")).unwrap();
+    let place = reader.headers().unwrap().iter().position(|name| name == "metric").unwrap();
+    let rows = reader.records().map(|row| &row.unwrap()[place] == metric);
+    rows.zip(values).filter(|(own, _)| *own).map(|(_, value)| value).collect()
+}
+
+#[test]
+fn outages_that_no_replication_saw_are_not_excluded() {
+    let folder = case("rare-outages");
+    let said = stderr(&run_case(folder.path(), "rare-outages", &["--seed", "5"]));
+    // Each of ten replications of 5 minutes is hit with probability 8 %: none is, by chance.
+    assert_eq!(summary(folder.path(), "failure_ratio", "mean")[0], 0.0);
+    let high = summary(folder.path(), "failure_ratio", "ci_high");
+    assert!((high[0] - (1.0 - 0.05_f64.powf(0.1))).abs() < 1e-9, "{high:?}");
+    assert!(said.contains("at most 25.9 %"), "{said}");
+    let args = ["recommend", "out", "--objective", "cross_zone_usd_per_month"];
+    let output = zonesim(folder.path(), &[&args[..], &["--subject-to", "failure_ratio<=1%"]].concat());
+    assert_status(&output, 3);
+    let text = stdout(&output);
+    assert!(text.contains("no cell keeps to all constraints"), "{text}");
+    assert!(
+        text.contains("stay: not known; about 358 more replications would show it if there are none"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_rare_event_that_is_not_seen_is_not_known_precisely() {
+    let folder = case("precision-of-a-rare-event");
+    let rare = "clients.x.arrivals.poisson.rate=3";
+    let few = "simulation.precision.max_replications=20";
+    let said = stderr(&run_case(folder.path(), "precision-of-a-rare-event", &["--set", rare, "--set", few]));
+    assert!(said.contains("the precision is not reached"), "{said}");
+    assert!(said.contains("base  0 % (at most 13.9 %)"), "{said}");
+    assert_eq!(column(folder.path(), "runs.csv", "failure_ratio").len(), 20);
+}
+
+#[test]
+fn estimates_differ_by_what_their_difference_says() {
+    let folder = case("unequal-replications");
+    // Cells end at different numbers of replications.
+    run_case(folder.path(), "unequal-replications", &["--seed", "14"]);
+    let counts = summary(folder.path(), "failure_ratio", "n");
+    assert!(counts[0] != counts[1], "{counts:?}");
+    let args = ["recommend", "out", "--objective", "failure_ratio", "--format", "json"];
+    let output = zonesim(folder.path(), &args);
+    assert_status(&output, 0);
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let found = &answer["sections"][0]["candidates"];
+    let number = |index: usize, key: &str| found[index][key].as_f64().unwrap();
+    assert!(number(1, "behind") >= 0.0, "the best is the first: {found}");
+    let gap = number(1, "objective") - number(0, "objective");
+    assert!((gap - number(1, "behind")).abs() < 1e-12, "{found}");
 }
