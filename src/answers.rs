@@ -9,3 +9,4 @@ pub mod offered;
 pub mod recommend;
 pub mod search;
 pub mod thresholds;
+pub mod unforgotten;

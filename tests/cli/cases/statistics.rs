@@ -122,3 +122,19 @@ fn estimates_differ_by_what_their_difference_says() {
     let gap = number(1, "objective") - number(0, "objective");
     assert!((gap - number(1, "behind")).abs() < 1e-12, "{found}");
 }
+
+#[test]
+fn a_world_that_remembers_its_start_says_so() {
+    let folder = case("warmup-that-does-not-see-health");
+    let name = "warmup-that-does-not-see-health";
+    let said = stderr(&run_case(folder.path(), name, &[]));
+    let warning = said.lines().find(|line| line.contains("has not forgotten that runs begin")).unwrap();
+    assert!(warning.starts_with("warning: ") && warning.contains("repair takes 2h"), "{warning}");
+    assert!(
+        warning.contains("cross_zone_connection_ratio is 9.") && warning.contains("24.4 % in the long run"),
+        "{warning}"
+    );
+    // With a warm-up that is long enough there is nothing to say.
+    let long = run_case(folder.path(), name, &["--set", "simulation.warmup=8h", "--replications", "2"]);
+    assert!(!stderr(&long).contains("has not forgotten"), "{}", stderr(&long));
+}
