@@ -17,7 +17,8 @@
 //! |---|---|
 //! | [`unfit`] | values that an experiment can't have |
 //! | [`time`], [`ids`] | integer nanoseconds; typed ids and the vectors that only they index |
-//! | [`random`], [`stats`] | named streams, portable draws; histograms, intervals |
+//! | [`random`] | named streams, portable draws |
+//! | [`stats`] | histograms, intervals |
 //! | [`lb`], [`workload`] | the load balancer, without clock or I/O; what clients do |
 //! | [`compute`] | the Compute API's resources: read, written, checked, changed by its methods |
 //! | [`sim`] | the world: events, network, backends, probers, and what is measured |
@@ -111,6 +112,7 @@ pub mod ids;
 pub mod time;
 
 pub mod random;
+
 pub mod stats;
 
 pub mod lb;

@@ -16,7 +16,8 @@ use source::{Source, Word, is_name, sources};
 const LAYERS: &[&[&str]] = &[
     &["unfit"],
     &["time", "ids"],
-    &["random", "stats"],
+    &["random"],
+    &["stats"],
     &["lb", "workload"],
     &["compute"],
     &["sim"],
