@@ -80,6 +80,7 @@ fn figure(results: &Results, title: &str, metrics: &[&'static Metric]) -> Option
         None => bars::figure(&sheet),
     };
     figure.notes.extend(sheet.absences());
+    figure.notes.extend(sheet.open_ends());
     if count < all {
         figure
             .notes

@@ -93,6 +93,7 @@ pub(super) fn figure(results: &Results, request: &ChartRequest) -> Option<Figure
     let sheet = Sheet { results: &shown, title: metric.name, metrics, facets, log: is_log('y') };
     let mut figure = versus::figure(&sheet, &along);
     figure.notes.extend(sheet.absences());
+    figure.notes.extend(sheet.open_ends());
     if panels < count {
         figure.notes.push(format!("Shown are {panels} of {count} combinations of the other axes."));
     }

@@ -4,6 +4,7 @@ use super::axis::ValueAxis;
 use super::cells::Facet;
 use crate::figures::mark::PlotValue;
 use crate::figures::{Figure, Panel};
+use crate::metrics::tables::SummaryRow;
 use crate::metrics::{Metric, Words};
 use crate::results::{ResultCell, Results};
 
@@ -15,10 +16,33 @@ pub(super) struct Shown<'a> {
     pub(super) axis: ValueAxis<'a>,
 }
 
-/// The mean of `metric` over the replications of `cell` with its confidence interval.
+/// The mean of `metric` over the replications of `cell` with its confidence interval. An end that only says how few
+/// replications there are is not drawn: it would hide what is known of the other cells.
 pub(super) fn estimate(results: &Results, cell: &ResultCell, metric: &Metric) -> Option<PlotValue> {
     let row = results.summary(cell.number, metric.name)?;
-    Some(PlotValue { value: row.mean?, interval: row.ci_low.zip(row.ci_high) })
+    let value = row.mean?;
+    let interval = row.ci_low.zip(row.ci_high);
+    Some(PlotValue {
+        value,
+        interval: interval.map(|(low, high)| (low, if is_open_above(row) { value } else { high })),
+    })
+}
+
+/// Whether the upper end of a row is that of a share of which few replications have any: it lies farther from the mean
+/// than the lower one.
+pub(super) fn is_open_above(row: &SummaryRow) -> bool {
+    let ends = row.mean.zip(row.ci_low.zip(row.ci_high));
+    let is_farther =
+        |(mean, (low, high)): (f64, (f64, f64))| high - mean > (mean - low) * (1.0 + 1e-6) + 1e-9;
+    Metric::of(&row.metric).comes_in_outages() && ends.is_some_and(is_farther)
+}
+
+/// What is said where an upper end of a metric that is `shown` is left out.
+pub(super) fn open_ends(results: &Results, shown: impl Fn(&str) -> bool) -> Option<String> {
+    let is_open = results.summary.values().any(|row| shown(&row.metric) && is_open_above(row));
+    is_open.then(|| {
+        "Where few or no replications have a failure, the upper end of the interval is not drawn; summary.csv has it.".to_owned()
+    })
 }
 
 /// What a chart of metrics shows.
@@ -47,6 +71,12 @@ impl Shown<'static> {
 }
 
 impl Sheet<'_> {
+    /// What is said where an upper end is left out.
+    pub(super) fn open_ends(&self) -> Option<String> {
+        let shown = |metric: &str| self.metrics.iter().any(|shown| shown.metric.name == metric);
+        open_ends(self.results, shown)
+    }
+
     /// Gives the panels, metric by metric, their titles and makes a figure of them.
     pub(super) fn figure(&self, mut panels: Vec<Panel>, by: &str) -> Figure {
         let facets = self.facets.len();
@@ -79,5 +109,24 @@ impl Sheet<'_> {
         };
         let lacking: Vec<String> = metrics.iter().filter_map(lacking).collect();
         (!lacking.is_empty()).then(|| format!("Without a value: {}.", lacking.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::sample::SampleFolder;
+
+    #[test]
+    fn an_end_that_only_counts_replications_is_not_drawn_and_said() {
+        let mut results = SampleFolder::default().results();
+        let metric = Metric::named("failure_ratio");
+        let cell = results.cells[0].clone();
+        assert_eq!(open_ends(&results, |name| name == metric.name), None);
+        let row = results.summary.get_mut(&(cell.number, metric.name.to_owned())).expect("a row");
+        (row.mean, row.ci_low, row.ci_high) = (Some(0.0), Some(0.0), Some(0.26));
+        assert_eq!(estimate(&results, &cell, metric).and_then(|value| value.interval), Some((0.0, 0.0)));
+        assert!(open_ends(&results, |name| name == metric.name).is_some());
+        assert_eq!(open_ends(&results, |name| name == "requests"), None);
     }
 }

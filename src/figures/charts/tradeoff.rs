@@ -2,7 +2,7 @@
 
 use super::axis::{self, ValueAxis};
 use super::cells::{self, Facet};
-use super::sheet::estimate;
+use super::sheet::{estimate, open_ends};
 use super::{caption, palette};
 use crate::figures::mark::{DataPoint, Join, PanelMark, PlotValue, PointSeries, Spread};
 use crate::figures::style::{Color, Dash, Marker, Style};
@@ -58,6 +58,7 @@ pub(super) fn figure(results: &Results) -> Option<Figure> {
         false => format!(" Numbers at points, where there is room: {}.", axes.join(", ")),
     };
     figure.notes = vec![format!("Down and to the left is better.{labels}")];
+    figure.notes.extend(open_ends(results, |metric| metric == harm.name));
     Some(figure)
 }
 
