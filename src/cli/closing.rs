@@ -51,7 +51,8 @@ pub(super) fn headlines(job: &CompleteJob, folder: &Path, console: &Console) {
 }
 
 /// Metrics that stand beside the headlines where arms differ in them, and what they are called there.
-const FURTHER: [(&Metric, &str); 2] = [
+const FURTHER: [(&Metric, &str); 3] = [
+    (Metric::named("cross_zone_usd_per_completed_gib"), "USD a GiB got"),
     (Metric::named("backend_load_max_over_mean"), "busiest backend"),
     (Metric::named("connect_p99_ms"), "connect p99 ms"),
 ];

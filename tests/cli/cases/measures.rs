@@ -109,3 +109,57 @@ fn weights_by_capacity_are_better() {
     let text = stdout(&output);
     assert!(text.contains("\"better\"") && !text.contains("\"worse\""), "{text}");
 }
+
+#[test]
+fn overload_is_announced_before_anything_is_simulated() {
+    let name = "overload-of-the-backup.toml";
+    let folder = case("overload-of-the-backup");
+    let busy = ["--set", "clients.c.arrivals.poisson.rate=150"];
+    // 450 requests a second of 10 ms: three backups' worth of 4 workers is 37.5 %, and one is 112.5 %.
+    for command in
+        [&["run", name, "--dry-run"][..], &["run", name, "--out", "out", "--no-charts"], &["expect", name]]
+    {
+        let output = zonesim(folder.path(), &[command, &busy[..]].concat());
+        assert_status(&output, 0);
+        let (said, all) = (stderr(&output), stderr(&output) + &stdout(&output));
+        for part in ["37.5 % → 0 %", "0 % → 112 %"] {
+            assert!(all.contains(part), "{command:?}: {part}: {all}");
+        }
+        for part in
+            ["offered load of b (failover) is above 100 %", "a connection of c makes 3 requests by default"]
+        {
+            assert!(said.contains(part), "{command:?}: {part}: {said}");
+        }
+    }
+    assert_status(&zonesim(folder.path(), &["report", "out"]), 0);
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).expect("the page is there");
+    for part in ["<h2>Offered load</h2>", "0 % → 112 %", "Warning: the offered load of b (failover)"] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Nothing is said of what is well.
+    let calm = zonesim(
+        folder.path(),
+        &["run", name, "--dry-run", "--set", "clients.c.connection.requests.constant=1"],
+    );
+    assert!(
+        !stderr(&calm).contains("above 100 %") && !stderr(&calm).contains("by default"),
+        "{}",
+        stderr(&calm)
+    );
+}
+
+#[test]
+fn what_no_check_sees_is_expected_all_the_same() {
+    let folder = case("failures-that-no-check-sees");
+    let output = zonesim(folder.path(), &["expect", "failures-that-no-check-sees.toml", "--format", "json"]);
+    assert_status(&output, 0);
+    let json: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    // Each node is dead half of the time, and nobody knows.
+    assert_eq!(json[0]["mean"]["dead_connection_ratio"], 0.5, "{json}");
+    assert_eq!(json[0]["mean"]["unhealthy_connection_ratio"], 0.0);
+    assert_eq!(json[0]["states"].as_array().map(Vec::len), Some(1), "health can't tell states apart");
+    run_case(folder.path(), "failures-that-no-check-sees", &[]);
+    let failed = mean(folder.path(), "failure_ratio");
+    // Of 200 minutes some ten cycles of two nodes, in five runs; what a failure breaks of those that were fine comes on top.
+    assert!((failed - 0.5).abs() < 0.15, "{failed}");
+}
