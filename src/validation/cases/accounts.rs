@@ -44,9 +44,9 @@ fn long_lived() -> Case {
         "M/G/∞ with connections of five minutes",
         "Poisson openings, Little's law",
         vec![
-            check("response bytes a second", RATE * REQUESTS * 1000.0, 9000.0, bytes),
-            check("mean open connections", RATE * LIFE_S, 9.0, open),
-            check("connections that end, a second", RATE, 0.04, ended),
+            check("response bytes a second", RATE * REQUESTS * 1000.0, 0.06, bytes),
+            check("mean open connections", RATE * LIFE_S, 0.06, open),
+            check("connections that end, a second", RATE, 0.07, ended),
         ],
     )
 }
@@ -62,7 +62,7 @@ fn struck_once() -> Case {
     world.case(
         "A backend that refuses once",
         "Poisson openings, residual lives: M/G/∞ at one moment",
-        vec![check("open connections that break", RATE * LIFE_S, 12.0, |outcome| {
+        vec![check("open connections that break", RATE * LIFE_S, 0.08, |outcome| {
             mean(outcome.broken_open as f64)
         })],
     )
@@ -80,7 +80,7 @@ fn struck_often() -> Case {
     world.case(
         "A backend that fails by itself",
         "constant hazard of open connections",
-        vec![check("broken connections per connection-hour", exact, 2.0, |outcome| Part {
+        vec![check("broken connections per connection-hour", exact, 0.06, |outcome| Part {
             part: outcome.broken_open as f64,
             whole: open_hours(outcome),
         })],
