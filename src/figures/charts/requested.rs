@@ -155,7 +155,8 @@ mod tests {
         let before = drawn(&results);
         assert!(!before.notes.iter().any(|note| note.contains("foot")), "{:?}", before.notes);
         let wide = results.summary.get_mut(&(5, "failure_ratio".to_owned())).unwrap();
-        (wide.ci_low, wide.ci_high) = (Some(-0.01), Some(0.5));
+        let mean = wide.mean.expect("a mean");
+        (wide.ci_low, wide.ci_high) = (Some(2.0 * mean - 0.5), Some(0.5));
         let after = drawn(&results);
         assert!(after.notes.iter().any(|note| note.contains("drawn from its foot")), "{:?}", after.notes);
         let (foot, top) = after.panels[0].y.range;
