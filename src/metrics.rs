@@ -197,6 +197,7 @@ const fn is_same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::outcome::FailureCause;
 
     #[test]
     fn the_table_does_not_contradict_itself() {
@@ -206,6 +207,11 @@ mod tests {
             assert_eq!(metric.name.ends_with("_over_mean"), metric.is_multiple(), "{}", metric.name);
             assert_eq!(Metric::named(metric.name).name, metric.name);
             assert_eq!(METRICS.iter().filter(|other| other.name == metric.name).count(), 1);
+        }
+        for (cause, kind) in
+            FailureCause::ALL.into_iter().flat_map(|cause| [(cause, "failed"), (cause, "broken")])
+        {
+            assert!(Metric::find(&format!("{kind}_{}", cause.name())).is_some(), "{kind} {cause:?}");
         }
         let names: Vec<&str> = Metric::headlines().map(|metric| metric.name).collect();
         assert_eq!(names[..2], ["failure_ratio", "cross_zone_connection_ratio"]);

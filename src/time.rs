@@ -123,6 +123,13 @@ impl AddAssign<SimDuration> for SimTime {
     }
 }
 
+impl Sub<SimDuration> for SimTime {
+    type Output = Self;
+    fn sub(self, length: SimDuration) -> Self {
+        Self(self.0 - length.0)
+    }
+}
+
 impl Sub for SimTime {
     type Output = SimDuration;
     fn sub(self, earlier: Self) -> SimDuration {

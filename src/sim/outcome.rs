@@ -34,6 +34,18 @@ impl FailureCause {
         Self::RequestTimeout,
         Self::QueueFull,
     ];
+
+    /// Its name in results, behind `failed_` and `broken_` that of its metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoBackend => "no_backend",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Refused => "refused",
+            Self::Reset => "reset",
+            Self::RequestTimeout => "request_timeout",
+            Self::QueueFull => "queue_full",
+        }
+    }
 }
 
 /// Counts of one kind (a client group to a zone, say): connections by their beginning, the rest by time.

@@ -78,8 +78,7 @@ impl Machines<'_> {
         let back = flow.way_back();
         match machine.state() {
             MachineState::Silent => {
-                let sent = SimTime::ZERO + (at - (SimTime::ZERO + flow.trip.half()));
-                return flow.send_again(sent, FlowStep::Resend, calendar);
+                return flow.send_again(at - flow.trip.half(), FlowStep::Resend, calendar);
             }
             MachineState::Refusing if flow.group.protocol == Protocol::Tcp => {
                 return flow.fail_at(at + back, FailureCause::Reset, calendar);

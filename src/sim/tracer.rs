@@ -128,14 +128,14 @@ impl Tracer {
         }
         let nowhere = flow.backend.is_none();
         let ended = match step {
-            FlowStep::Fails(_) | FlowStep::RequestTimeout if nowhere => cause_name(FailureCause::NoBackend),
-            FlowStep::Fails(cause) => cause_name(cause),
+            FlowStep::Fails(_) | FlowStep::RequestTimeout if nowhere => FailureCause::NoBackend.name(),
+            FlowStep::Fails(cause) => cause.name(),
             FlowStep::RequestTimeout => {
                 self.note(
                     flow,
                     TracedPacket { at: now, packet: "timeout", backend: flow.backend, ..of(flow) },
                 );
-                cause_name(FailureCause::RequestTimeout)
+                FailureCause::RequestTimeout.name()
             }
             _ if flow.requests_sent < flow.requests => "replaced",
             _ => "completed",
@@ -182,16 +182,5 @@ fn of(flow: &Flow) -> TracedPacket {
         verdict: "",
         outcome: None,
         ended: "",
-    }
-}
-
-fn cause_name(cause: FailureCause) -> &'static str {
-    match cause {
-        FailureCause::NoBackend => "no_backend",
-        FailureCause::ConnectTimeout => "connect_timeout",
-        FailureCause::Refused => "refused",
-        FailureCause::Reset => "reset",
-        FailureCause::RequestTimeout => "request_timeout",
-        FailureCause::QueueFull => "queue_full",
     }
 }
