@@ -7,7 +7,6 @@ use super::console::Console;
 use super::table::{Table, range_text, run_text};
 use crate::answers::disagreement::disagreements;
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged_at_once, shown};
-use crate::answers::unforgotten::unforgotten;
 use crate::experiment::{Cell, Experiment};
 use crate::job::CompleteJob;
 use crate::metrics::Metric;
@@ -37,11 +36,6 @@ pub(super) fn headlines(job: &CompleteJob, folder: &Path, console: &Console) {
     let CompleteJob { experiment, summaries, manifest } = job;
     console.note(summary(experiment, summaries).trim_end());
     manifest.warnings().iter().for_each(|line| console.caution(line));
-    let unforgotten = unforgotten(experiment, summaries);
-    unforgotten.iter().take(DOUBTS_SHOWN).for_each(|line| console.caution(line));
-    if unforgotten.len() > DOUBTS_SHOWN {
-        console.caution(&format!("… and {} more cells", unforgotten.len() - DOUBTS_SHOWN));
-    }
     let doubts = disagreements(experiment, summaries);
     doubts.iter().take(DOUBTS_SHOWN).for_each(|doubt| console.note(&format!("note: {doubt}")));
     if doubts.len() > DOUBTS_SHOWN {

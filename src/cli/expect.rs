@@ -13,7 +13,7 @@ use crate::answers::expect::{
 };
 use crate::answers::explain::check_name;
 use crate::answers::gather::distinct;
-use crate::answers::offered::{OfferedLoad, OfferedRow, cell_rows, offered_rows, overload_warnings};
+use crate::answers::offered::{OfferedLoad, OfferedLoads, OfferedRow};
 use crate::experiment::{Cell, Experiment};
 use crate::lb::backend::Role;
 use crate::results::observed::QuestionError;
@@ -54,12 +54,14 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
         Ok(Expected { cell, pools: pool_names(&scenario, &expectation.pools), expectation, caveats })
     });
     let cells = cells.collect::<Result<Vec<_>, QuestionError>>()?;
+    let offered =
+        OfferedLoads::of(&experiment, &cells.iter().map(|expected| expected.cell).collect::<Vec<_>>());
     console.data(&match args.format {
-        AnswerFormat::Table => text::render(&experiment, &cells),
+        AnswerFormat::Table => text::render(&experiment, &cells, &offered),
         AnswerFormat::Csv => csv_text(&csv_records(&experiment, &cells)),
         AnswerFormat::Json => serde_json::to_string_pretty(&json(&experiment, &cells))? + "\n",
     })?;
-    warn_of_overload(&overload_warnings(&experiment, &offered_rows(&experiment)), console);
+    warn_of_overload(&offered, console);
     if args.format == AnswerFormat::Csv {
         all_caveats(&cells).iter().for_each(|caveat| console.note(&format!("note: {caveat}")));
     }
@@ -112,7 +114,11 @@ fn json(experiment: &Experiment, cells: &[Expected<'_>]) -> Vec<JsonCell> {
             cell: cell_record(experiment, expected.cell),
             mean,
             states: expected.expectation.states.iter().map(state).collect(),
-            offered_load: cell_rows(experiment, &[expected.cell]).iter().map(offered_record).collect(),
+            offered_load: OfferedLoads::of(experiment, &[expected.cell])
+                .rows
+                .iter()
+                .map(offered_record)
+                .collect(),
             not_included: expected.caveats.iter().map(|caveat| caveat.text.clone()).collect(),
         }
     };

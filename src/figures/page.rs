@@ -12,7 +12,7 @@ use super::error::FiguresError;
 use super::markup::escaped;
 use super::{charts, draw};
 use crate::answers::compare::{Comparison, compare};
-use crate::answers::offered::OfferedRow;
+use crate::answers::offered::OfferedLoads;
 use crate::job::manifest::{Manifest, WarmupEntry};
 use crate::results::error::write_whole;
 use crate::results::observed::Observed;
@@ -30,7 +30,7 @@ struct Subject {
     /// What keeps the page from being whole.
     gaps: Vec<String>,
     /// The load that is offered from the rules alone.
-    offered_load: Vec<OfferedRow>,
+    offered: OfferedLoads,
 }
 
 /// Writes the page of the folder `dir` to the file `out`.
@@ -69,15 +69,15 @@ impl Subject {
             );
         }
         let manifest = Manifest::read(dir);
-        let overload = manifest.iter().flat_map(|manifest| manifest.overload.iter().cloned());
+        let overload = manifest.iter().flat_map(Manifest::overload);
         let warnings = manifest.iter().flat_map(Manifest::warnings).chain(overload);
         gaps.extend(warnings.map(|line| format!("Warning: {line}.")));
-        let offered_load = manifest.map(|manifest| manifest.offered_load).unwrap_or_default();
+        let offered = manifest.map(|manifest| manifest.offered).unwrap_or_default();
         let comparison = compare(&observed, None, &[]).map_err(|error| error.to_string());
         if let Ok(comparison) = &comparison {
             gaps.extend(comparison.notes.iter().cloned());
         }
-        Ok(Self { results, comparison, experiment, gaps, offered_load })
+        Ok(Self { results, comparison, experiment, gaps, offered })
     }
 
     fn html(&self) -> String {
@@ -101,7 +101,7 @@ impl Subject {
             ("thresholds", "Thresholds", tables::thresholds(&self.results)),
             ("summary", "Summary", Some(tables::summary(self))),
             ("comparison", "Comparison", Some(tables::comparison(self))),
-            ("load", "Offered load", tables::offered_load(&self.offered_load)),
+            ("load", "Offered load", tables::offered_load(&self.offered)),
             ("charts", "Charts", Some(self.charts())),
             ("experiment", "Experiment", Some(self.provenance())),
         ];

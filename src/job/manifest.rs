@@ -12,8 +12,9 @@ use super::agenda::Agenda;
 use super::journal::{JobCounts, experiment_hash};
 use super::shard::Shard;
 use super::warmup::FoundWarmup;
-use crate::answers::offered::{OfferedRow, offered_rows, overload_warnings};
-use crate::experiment::Experiment;
+use crate::answers::offered::OfferedLoads;
+use crate::answers::unforgotten::unforgotten;
+use crate::experiment::{Cell, Experiment};
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
 use crate::results::write_file;
@@ -52,15 +53,15 @@ pub struct Manifest {
     /// The cells in whose measured window no connection began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nothing_began: Vec<QuietCell>,
-    /// The load that is offered to each zone as the experiment begins and around its faults, from the rules alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offered_load: Vec<OfferedRow>,
-    /// Warnings of what is too much of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub overload: Vec<String>,
     /// The cells whose runs had more events than `events.csv` takes of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events_left_out: Vec<LeftOutEvents>,
+    /// The load that is offered to each zone as the experiment begins and around its faults, from the rules alone.
+    #[serde(flatten)]
+    pub offered: OfferedLoads,
+    /// Sentences about cells whose runs have not forgotten how they began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unforgotten: Vec<String>,
     /// Runs that are finished: all of them if the job is complete.
     pub finished_runs: u64,
     /// Whether every run of the job is finished.
@@ -98,7 +99,7 @@ impl Manifest {
     /// The manifest of a job that has ended, and whose cells came to `summaries`.
     pub(super) fn new(experiment: &Experiment, job: &EndedJob<'_>, summaries: &[CellSummary]) -> Self {
         let short = summaries.iter().filter_map(|summary| ShortWarmup::of(experiment, summary));
-        let offered_load = offered_rows(experiment);
+        let offered = OfferedLoads::of(experiment, &experiment.cells().iter().collect::<Vec<&Cell>>());
         let quiet = summaries.iter().filter_map(|summary| QuietCell::of(experiment, summary));
         let seconds = job.wall_time.as_secs_f64();
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
@@ -115,8 +116,8 @@ impl Manifest {
             warmup: job.warmup.map(|found| WarmupEntry::of(experiment, &found)),
             short_warmup: short.collect(),
             nothing_began: quiet.collect(),
-            overload: overload_warnings(experiment, &offered_load),
-            offered_load,
+            offered,
+            unforgotten: unforgotten(experiment, summaries),
             events_left_out: summaries
                 .iter()
                 .filter_map(|summary| LeftOutEvents::of(experiment, summary))
@@ -138,7 +139,16 @@ impl Manifest {
         let imprecise: Vec<String> = self.precision.iter().flat_map(PrecisionEntry::warnings).collect();
         let quiet: Vec<String> = self.nothing_began.iter().map(QuietCell::text).collect();
         let left_out: Vec<String> = self.events_left_out.iter().map(LeftOutEvents::text).collect();
-        [quiet, short, imprecise, left_out].into_iter().flat_map(cut).collect()
+        let unforgotten = self.unforgotten.clone();
+        [quiet, short, unforgotten, imprecise, left_out]
+            .into_iter()
+            .flat_map(|lines| cut(lines, "cells"))
+            .collect()
+    }
+
+    /// Warnings of what is offered too much, which whoever runs the job hears before it.
+    pub fn overload(&self) -> Vec<String> {
+        cut(self.offered.warnings.clone(), "warnings of overload")
     }
 
     /// The manifest in `folder`, if there is a readable one.
@@ -158,12 +168,12 @@ impl Manifest {
 /// The most lines of warnings of one kind.
 const LINES_SHOWN: usize = 5;
 
-/// `lines`, of which those beyond the most are only counted.
-fn cut(mut lines: Vec<String>) -> Vec<String> {
+/// `lines` about `what`, of which those beyond the most are only counted.
+fn cut(mut lines: Vec<String>, what: &str) -> Vec<String> {
     if lines.len() > LINES_SHOWN {
         let more = lines.len() - LINES_SHOWN;
         lines.truncate(LINES_SHOWN);
-        lines.push(format!("… and {more} more cells; {} has all", NAME));
+        lines.push(format!("… and {more} more {what}; {NAME} has all"));
     }
     lines
 }
@@ -174,7 +184,7 @@ mod tests {
 
     #[test]
     fn many_warnings_are_cut() {
-        let lines = |count: usize| cut((0..count).map(|line| line.to_string()).collect());
+        let lines = |count: usize| cut((0..count).map(|line| line.to_string()).collect(), "cells");
         assert_eq!(lines(5), ["0", "1", "2", "3", "4"]);
         assert_eq!(lines(9)[5], "… and 4 more cells; manifest.json has all");
     }

@@ -1,8 +1,9 @@
 //! The load that is offered while scripted faults last, from the rules alone: health follows at once, retries and what
 //! failed connections no longer ask are left out.
 
-use super::rates::{Situation, zones_and_roles};
-use super::{ZonePool, pools};
+use std::collections::BTreeMap;
+
+use super::rates::Situation;
 use crate::ids::{BackendId, ZoneId};
 use crate::lb::backend::Role;
 use crate::lb::change::Change;
@@ -35,8 +36,7 @@ pub struct FaultPhase {
 /// The offered loads of `scenario` as it begins, then around each of its faults that strikes backends. Of a fault that strikes
 /// a share of its targets at random the first of them stand for those; one that comes and goes is there.
 pub fn phases(scenario: &Scenario) -> Vec<FaultPhase> {
-    let pools = pools(scenario);
-    let begin = offered(&pools, &Situation::new(scenario));
+    let begin = Situation::new(scenario).offered();
     let of_begin = FaultPhase { fault: None, loads: beside(&begin, &begin) };
     let strikes = |fault: &Fault| matches!(fault.effect, FaultEffect::Backends { .. });
     let faults = scenario.faults.iter().enumerate().filter(|(_, fault)| strikes(fault));
@@ -48,20 +48,14 @@ pub fn phases(scenario: &Scenario) -> Vec<FaultPhase> {
         let others = scenario.faults.iter().enumerate();
         let lasting = others.filter(|(other, fault)| *other != number && lasts(fault, at));
         lasting.for_each(|(_, fault)| situation.strike(fault));
-        let before = offered(&pools, &situation);
+        let before = situation.offered();
         situation.strike(fault);
-        FaultPhase { fault: Some(number), loads: beside(&before, &offered(&pools, &situation)) }
+        FaultPhase { fault: Some(number), loads: beside(&before, &situation.offered()) }
     };
     [of_begin].into_iter().chain(faults.map(phase)).collect()
 }
 
 type ZoneOffered = (ZoneId, Role, Option<f64>);
-
-fn offered(pools: &[ZonePool], situation: &Situation<'_>) -> Vec<ZoneOffered> {
-    let rates = situation.rates();
-    let places = zones_and_roles(pools).into_iter();
-    places.map(|(zone, role, members)| (zone, role, rates.offered(&members))).collect()
-}
 
 fn beside(before: &[ZoneOffered], during: &[ZoneOffered]) -> Vec<PhaseLoad> {
     let load = |(before, during): (&ZoneOffered, &ZoneOffered)| PhaseLoad {
@@ -86,6 +80,18 @@ fn lasts(fault: &Fault, at: SimTime) -> bool {
 }
 
 impl Situation<'_> {
+    /// The offered load of each zone and role that has backends.
+    fn offered(&self) -> Vec<ZoneOffered> {
+        let mut places: BTreeMap<(ZoneId, Role), Vec<BackendId>> = BTreeMap::new();
+        for (backend, member) in self.members.pairs().filter(|(_, member)| member.configured) {
+            places.entry((member.zone, member.role)).or_default().push(backend);
+        }
+        let rates = self.rates();
+        let offered =
+            |((zone, role), members): ((ZoneId, Role), Vec<BackendId>)| (zone, role, rates.offered(&members));
+        places.into_iter().map(offered).collect()
+    }
+
     fn change(&mut self, change: &Change) {
         match change {
             Change::Configure(settings) => self.policy = settings.policy.clone(),

@@ -265,7 +265,7 @@ impl Rates {
 }
 
 /// The members of each zone and role.
-pub(super) fn zones_and_roles(pools: &[ZonePool]) -> Vec<(ZoneId, Role, Vec<BackendId>)> {
+fn zones_and_roles(pools: &[ZonePool]) -> Vec<(ZoneId, Role, Vec<BackendId>)> {
     let mut places: Vec<(ZoneId, Role, Vec<BackendId>)> = Vec::new();
     for pool in pools {
         match places.last_mut() {

@@ -3,7 +3,7 @@
 use super::{Expected, all_caveats};
 use crate::answers::expect::{Shares, State};
 use crate::answers::gather::{grouped, span_text};
-use crate::answers::offered::offered_rows;
+use crate::answers::offered::OfferedLoads;
 use crate::cli::offered::offered;
 use crate::cli::table::Table;
 use crate::experiment::Experiment;
@@ -21,7 +21,7 @@ load: connections of one (healthy) backend over its fair share, all connections 
 workers as if all were well; offered: arriving work over the worker time that serves it, of the zone where it is highest
 ";
 
-pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String {
+pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>], loads: &OfferedLoads) -> String {
     // Cells of which the same is expected are shown together.
     let groups: Vec<Vec<&Expected<'_>>> = grouped(cells, |a, b| a.expectation == b.expectation);
     let mut text = format!("{}: expected from the rules, without simulation\n\n", experiment.name());
@@ -35,7 +35,7 @@ pub(super) fn render(experiment: &Experiment, cells: &[Expected<'_>]) -> String 
         text += &format!("\n{}\n{}", name(group), states(group[0]));
     }
     text += LEGEND;
-    text += &format!("\n{}", offered(&offered_rows(experiment), usize::MAX));
+    text += &format!("\n{}", offered(loads, usize::MAX));
     let caveats = all_caveats(cells);
     if !caveats.is_empty() {
         text += "Not included:\n";

@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
-use crate::answers::offered::{OfferedRow, offered_table};
+use crate::answers::offered::OfferedLoads;
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
@@ -65,17 +65,18 @@ pub(super) fn summary(subject: &Subject) -> String {
 }
 
 /// The load that is offered to each zone before and while each fault lasts, from the rules alone.
-pub(super) fn offered_load(rows: &[OfferedRow]) -> Option<String> {
-    let (header, lines) = offered_table(rows);
-    if lines.iter().all(|line| line[2..].iter().all(|load| matches!(load.as_str(), "" | "–"))) {
+pub(super) fn offered_load(loads: &OfferedLoads) -> Option<String> {
+    if loads.is_empty() {
         return None;
     }
+    let (header, lines) = loads.table();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let left_out = left_out(lines.len(), "zonesim expect has all");
     let lines = spread(lines, MOST_ROWS).into_iter().map(|line| table_row(&line[0], &line[1..], None));
     let what = "Arriving work over the worker time of the backends that serve it, from the rules alone, before a fault and while \
                 it lasts and is noticed. Above 100 % queues grow.";
-    Some(format!("<p>{what}</p>\n") + &table(&header, lines) + &left_out)
+    let clients = loads.left_out().map_or_else(String::new, |sentence| note(&sentence));
+    Some(format!("<p>{what}</p>\n") + &table(&header, lines) + &clients + &left_out)
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
