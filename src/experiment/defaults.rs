@@ -13,57 +13,53 @@ impl Experiment {
     pub fn load_defaults(&self) -> Vec<String> {
         let Ok(document) = self.document().parse::<DocumentMut>() else { return Vec::new() };
         let root = Node::Table(document.as_table());
-        let in_some_cell =
-            |holds: &dyn Fn(&Scenario) -> bool| self.cells().iter().any(|cell| holds(&self.scenario(cell)));
-        let mut lines = Vec::new();
-        let profile = ConnectionProfile::default();
-        let clients = root.get("clients").and_then(Node::members).unwrap_or_default();
-        let silent = clients
-            .into_iter()
-            .filter(|client| client.get("connection").and_then(|profile| profile.get("requests")).is_none());
+        self.request_default(root).into_iter().chain(self.server_defaults(root)).collect()
+    }
+
+    fn request_default(&self, root: Node<'_>) -> Option<String> {
+        let requests = ConnectionProfile::default().requests;
         // An arm may say it instead.
         let has_default = |client: &ClientGroup| {
-            client.connection.requests == profile.requests
-                && !matches!(client.arrivals, ArrivalSpec::Trace(_))
+            client.connection.requests == requests && !matches!(client.arrivals, ArrivalSpec::Trace(_))
         };
-        let names: Vec<&str> = silent
-            .filter_map(|client| client.name_in("clients"))
-            .filter(|name| {
-                in_some_cell(&|it| {
-                    it.clients.iter().any(|client| client.name == *name && has_default(client))
-                })
-            })
-            .collect();
-        if !names.is_empty() {
-            let (names, mean) = (names.join(", "), profile.requests.mean());
-            lines.push(format!(
+        let is_silent =
+            |client: &Node<'_>| client.get("connection").and_then(|it| it.get("requests")).is_none();
+        let clients = root.get("clients").and_then(Node::members)?.into_iter().filter(is_silent);
+        let names = clients.filter_map(|client| client.name_in("clients")).filter(|name| {
+            self.has_cell(|it| it.clients.iter().any(|client| client.name == *name && has_default(client)))
+        });
+        let names: Vec<&str> = names.collect();
+        (!names.is_empty()).then(|| {
+            let (names, mean) = (names.join(", "), requests.mean());
+            format!(
                 "a connection of {names} makes {mean} requests by default: set connection.requests to say how many"
+            )
+        })
+    }
+
+    fn server_defaults(&self, root: Node<'_>) -> Vec<String> {
+        let default = Server::default();
+        let has = |key: &str, holds: &dyn Fn(&Server) -> bool| {
+            !is_written(root, key) && self.has_cell(|it| it.groups.iter().any(|group| holds(&group.server)))
+        };
+        let mut lines = Vec::new();
+        if let Workers::Limited(workers) = default.workers
+            && has("workers", &|server| server.workers == default.workers)
+        {
+            lines.push(format!("backends have {workers} workers by default: set server.workers"));
+        }
+        if has("service_time", &|server| server.service_time == default.service_time) {
+            let mean = SimDuration::from_nanos_f64(default.service_time.mean());
+            lines.push(format!(
+                "backends serve a request in {mean} on average by default: set server.service_time"
             ));
         }
-        lines.extend(server_defaults(root, &in_some_cell));
         lines
     }
-}
 
-fn server_defaults(root: Node<'_>, in_some_cell: &dyn Fn(&dyn Fn(&Scenario) -> bool) -> bool) -> Vec<String> {
-    let default = Server::default();
-    let has = |holds: &dyn Fn(&Server) -> bool| {
-        in_some_cell(&|it| it.groups.iter().any(|group| holds(&group.server)))
-    };
-    let mut lines = Vec::new();
-    if let Workers::Limited(workers) = default.workers
-        && !is_written(root, "workers")
-        && has(&|server| server.workers == default.workers)
-    {
-        lines.push(format!("backends have {workers} workers by default: set server.workers"));
+    fn has_cell(&self, holds: impl Fn(&Scenario) -> bool) -> bool {
+        self.cells().iter().any(|cell| holds(&self.scenario(cell)))
     }
-    if !is_written(root, "service_time") && has(&|server| server.service_time == default.service_time) {
-        let mean = SimDuration::from_nanos_f64(default.service_time.mean());
-        lines.push(format!(
-            "backends serve a request in {mean} on average by default: set server.service_time"
-        ));
-    }
-    lines
 }
 
 /// Whether some table of the tree has the key, or a path ends with it.
