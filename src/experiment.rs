@@ -61,7 +61,7 @@ use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
 use arm::Arm;
 use assignment::Assignment;
-pub use axis::{AxisValue, grid};
+pub use axis::{AxisRole, AxisValue, grid};
 pub use charts::{ChartRequest, chart_lines};
 use draft::Draft;
 pub use error::ExperimentError;
@@ -120,6 +120,8 @@ pub struct Axis {
     pub column: String,
     /// The path of the key that it sets.
     pub path: String,
+    /// Whether its values are alternatives.
+    pub role: AxisRole,
 }
 
 /// One arm with one value of each of its axes.
@@ -192,7 +194,10 @@ impl Experiment {
             .map_err(|problem| draft.report(problem, &[], None, |root| plan::plan(root).map(drop)))?;
         let paths = arm::axis_paths(&plan.arms);
         let columns = arm::columns(&paths);
-        let axis = |(path, column): (&NamePath, String)| Axis { column, path: dotted(path.parts()) };
+        let axis = |(path, column): (&NamePath, String)| {
+            let role = arm::role(&plan.arms, path);
+            Axis { column, path: dotted(path.parts()), role }
+        };
         let mut base = document.as_table().clone();
         plan::keep_cells(&mut base);
         let mut experiment = Self {

@@ -1,7 +1,7 @@
 //! Arms with their axes, and the cells that come of them.
 
 use super::assignment::{Assignment, Origin};
-use super::axis::AxisValue;
+use super::axis::{AxisRole, AxisValue};
 use super::path::{KeyPath, NamePath, dotted};
 use super::problem::Problem;
 use crate::metrics::tables::is_column;
@@ -19,6 +19,8 @@ pub(super) struct Arm {
 pub(super) struct ArmAxis {
     pub path: NamePath,
     pub values: Vec<AxisValue>,
+    /// Whether they are alternatives, if the file says so.
+    pub role: Option<AxisRole>,
     /// Where the file describes it.
     pub place: KeyPath,
     /// Whether the file lists its values there.
@@ -54,6 +56,12 @@ pub(super) fn check_name(arms: &[Arm], name: &str, path: KeyPath) -> Result<(), 
     } else {
         Err(Problem::unknown_name(path, name, "arms", known))
     }
+}
+
+/// The role of the axis `path` of `arms`: what the file says where it first says it, or what is usual.
+pub(super) fn role(arms: &[Arm], path: &NamePath) -> AxisRole {
+    let axes = arms.iter().flat_map(|arm| &arm.axes).filter(|axis| axis.path == *path);
+    axes.into_iter().find_map(|axis| axis.role).unwrap_or_else(|| AxisRole::usual(path.parts()))
 }
 
 /// The paths of the axes of `arms`, in order of first appearance.

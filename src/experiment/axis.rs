@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::de::{Error, Unexpected};
-use serde::{Deserialize, Deserializer};
+use serde::de::{Error, IgnoredAny, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 use toml_edit::{InlineTable, Value};
 
 use super::bounded::scalar;
@@ -95,18 +95,69 @@ impl fmt::Display for AxisValue {
     }
 }
 
-/// The values of the axis that `node`, at `path`, describes: at least one, each once.
-pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
-    let values = match node.members() {
-        Some(members) => listed(&members, path)?,
-        None => ranged(node, path)?,
+/// What an axis is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AxisRole {
+    /// Its values are alternatives, of which one is to be chosen.
+    Choice,
+    /// Its values are what may come: an answer is given at each.
+    Circumstance,
+}
+
+impl AxisRole {
+    /// What an axis of the key at `path` is for, where the file does not say it: rates, byte sizes and faults come as they
+    /// do, and all else, sizes of groups too, can be chosen.
+    pub(super) fn usual(path: &[String]) -> Self {
+        let comes = |part: &String| {
+            ["arrivals", "load", "faults", "request_bytes", "response_bytes"].contains(&part.as_str())
+        };
+        if path.iter().any(comes) { Self::Circumstance } else { Self::Choice }
+    }
+}
+
+/// What the file says of an axis.
+#[derive(Debug)]
+pub(super) struct AxisValues {
+    /// At least one, each once.
+    pub(super) values: Vec<AxisValue>,
+    /// What it is for, if the file says so.
+    pub(super) role: Option<AxisRole>,
+    /// Where the file has the values.
+    pub(super) place: KeyPath,
+    /// Whether it lists them there.
+    pub(super) is_list: bool,
+}
+
+/// The axis that `node`, at `path`, describes.
+pub(super) fn axis_values(node: Node<'_>, path: &KeyPath) -> Result<AxisValues, Problem> {
+    let axis = match (node.members(), node.get("values")) {
+        (Some(members), _) => {
+            AxisValues { values: listed(&members, path)?, role: None, place: path.clone(), is_list: true }
+        }
+        (None, Some(values)) => {
+            let AxisList { role, .. } = read(node, path)?;
+            let place = path.key("values");
+            let Some(members) = values.members() else {
+                return refuse(
+                    place,
+                    format!("can't be {}", shown(values.found())),
+                    "write a list of values",
+                );
+            };
+            AxisValues { values: listed(&members, &place)?, role, place, is_list: true }
+        }
+        (None, None) => {
+            let (values, role) = ranged(node, path)?;
+            AxisValues { values, role, place: path.clone(), is_list: false }
+        }
     };
     let mut seen = BTreeSet::new();
-    if let Some(index) = values.iter().position(|value| !seen.insert(value.canonical())) {
-        let what = format!("has the value {} twice", values[index]);
-        return refuse(path.member(index), what, "leave one of the two out");
+    if let Some(index) = axis.values.iter().position(|value| !seen.insert(value.canonical())) {
+        let what = format!("has the value {} twice", axis.values[index]);
+        return refuse(axis.place.member(index), what, "leave one of the two out");
     }
-    Ok(values)
+    Ok(axis)
 }
 
 /// The values from `low` to at most `high` in steps of `step`, each a number or a duration as the command line has it.
@@ -130,8 +181,9 @@ pub fn grid(low: &str, high: &str, step: &str) -> Result<Vec<AxisValue>, String>
     if number(low) >= number(high) && number(low).is_some() {
         return Err(format!("{range} is empty; write LOW..HIGH with LOW below HIGH"));
     }
-    let values =
+    let axis =
         axis_values(Node::of_value(&Value::InlineTable(table)), &KeyPath::default()).map_err(refuse)?;
+    let values = axis.values;
     if values.len() < 2 {
         return Err(format!("{range} has one value only; write a smaller --resolution"));
     }
@@ -162,7 +214,7 @@ fn check_count(count: i128, path: &KeyPath) -> Result<(), Problem> {
 /// The values of an axis: a list of them, or `{ from, to, step }`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("x-type" = "list of values, or a range", "examples" = [[0.25, 0.5]]))]
+#[schemars(extend("x-type" = "list of values, also as `{ values = […], role = … }`, or a range", "examples" = [[0.25, 0.5]]))]
 pub(super) struct AxisRange {
     /// The first value.
     #[schemars(example = 0.0)]
@@ -173,6 +225,20 @@ pub(super) struct AxisRange {
     /// From one value to the next.
     #[schemars(example = 0.1)]
     step: Bound,
+    /// Whether the values are alternatives, of which `recommend` and `compare` choose the best, or circumstances, at each of
+    /// which they answer anew. Default: circumstances for rates, byte sizes and faults, and else choices.
+    #[schemars(example = &"choice")]
+    role: Option<AxisRole>,
+}
+
+/// An axis that lists its values in a table, which has room for its role.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AxisList {
+    /// They are read one by one, each where it stands.
+    #[serde(rename = "values")]
+    _values: IgnoredAny,
+    role: Option<AxisRole>,
 }
 
 #[derive(Clone, Copy, Debug, JsonSchema)]
@@ -207,7 +273,7 @@ impl Bound {
     }
 }
 
-fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
+fn ranged(node: Node<'_>, path: &KeyPath) -> Result<(Vec<AxisValue>, Option<AxisRole>), Problem> {
     if node.as_table().is_none() {
         let help = "write a list of values, or { from = 0.0, to = 1.0, step = 0.1 }";
         return refuse(path.clone(), format!("can't be {}", shown(node.found())), help);
@@ -216,7 +282,7 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
         let help = "put the whole path in quotes, such as \"clients.web-a.addresses\" = [100, 200]";
         return refuse(path.clone(), "is a table without from, to and step", help);
     }
-    let AxisRange { from, to, step } = read(node, path)?;
+    let AxisRange { from, to, step, role } = read(node, path)?;
     let form: fn(Decimal) -> AxisValue = match (from, to, step) {
         (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
             let nanos = u64::try_from(value.to_integer()).expect("between two durations");
@@ -242,7 +308,7 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<Vec<AxisValue>, Problem> {
         return refuse(path.key("step"), "never leads from `from` to `to`", help);
     };
     check_count(steps + 1, path)?;
-    Ok((0..=steps).map(|index| form(from.plus(step, index))).collect())
+    Ok(((0..=steps).map(|index| form(from.plus(step, index))).collect(), role))
 }
 
 #[cfg(test)]
@@ -252,8 +318,48 @@ mod tests {
     use super::*;
 
     fn values(axis: &str) -> Vec<AxisValue> {
-        let document: DocumentMut = format!("axis = {axis}").parse().unwrap();
-        axis_values(Node::of_item(&document["axis"]).unwrap(), &KeyPath::default()).unwrap()
+        axis_of(axis).unwrap().values
+    }
+
+    fn axis_of(text: &str) -> Result<AxisValues, Problem> {
+        let document: DocumentMut = format!("axis = {text}").parse().unwrap();
+        axis_values(Node::of_item(&document["axis"]).unwrap(), &KeyPath::default())
+    }
+
+    #[test]
+    fn an_axis_may_say_what_it_is_for() {
+        for (text, role, count) in [
+            ("{ values = [1, 2], role = \"circumstance\" }", Some(AxisRole::Circumstance), 2),
+            ("{ from = 1, to = 3, step = 1, role = \"choice\" }", Some(AxisRole::Choice), 3),
+            ("{ values = [1] }", None, 1),
+            ("[1, 2]", None, 2),
+        ] {
+            let axis = axis_of(text).unwrap();
+            assert_eq!((axis.role, axis.values.len()), (role, count), "{text}");
+        }
+        for text in [
+            "{ values = [1, 2], role = \"choise\" }",
+            "{ values = 3, role = \"choice\" }",
+            "{ values = [1], form = 2 }",
+            "{ values = [1, 1] }",
+            "{ from = 1, to = 2, step = 1, values = [3] }",
+        ] {
+            assert!(axis_of(text).is_err(), "{text}");
+        }
+        let usual = |path: &str| AxisRole::usual(&path.split('.').map(str::to_owned).collect::<Vec<_>>());
+        for path in [
+            "load",
+            "clients.web.arrivals.poisson.rate",
+            "clients.web.connection.response_bytes",
+            "faults.0.at",
+        ] {
+            assert_eq!(usual(path), AxisRole::Circumstance, "{path}");
+        }
+        for path in
+            ["backend_service.zonal_affinity.spillover_ratio", "groups.a.size", "clients.web.addresses"]
+        {
+            assert_eq!(usual(path), AxisRole::Choice, "{path}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use toml_edit::{Table, TableLike};
 
 use super::arm::{Arm, ArmAxis};
 use super::assignment::{Assignment, Origin};
-use super::axis::{AxisRange, axis_values};
+use super::axis::{AxisRange, AxisValues, axis_values};
 use super::bounded::Name;
 use super::charts::{self, ChartRequest};
 use super::keys::{KeyRow, KeyTable};
@@ -236,12 +236,8 @@ fn twice(axis: &ArmAxis, elsewhere: &str) -> Problem {
 
 fn axes(node: Node<'_>, path: &KeyPath) -> Result<Vec<ArmAxis>, Problem> {
     let axes = entries(node, "sweep", path)?.into_iter().map(|(name, place, value)| {
-        Ok(ArmAxis {
-            path: name,
-            values: axis_values(value, &place)?,
-            place,
-            is_list: value.as_table().is_none(),
-        })
+        let AxisValues { values, role, place, is_list } = axis_values(value, &place)?;
+        Ok(ArmAxis { path: name, values, role, place, is_list })
     });
     axes.collect()
 }
