@@ -1,5 +1,6 @@
 //! What follows from the tables of a results folder, and from the rules alone.
 
+pub mod circumstance;
 pub mod compare;
 pub mod disagreement;
 pub mod expect;

@@ -14,7 +14,7 @@ pub use table::METRICS;
 
 use crate::sim::outcome::{Latency, Outcome};
 use crate::sim::scenario::Scenario;
-use crate::stats::Observation;
+use crate::stats::{Nature, Observation, Range};
 use unit::Unit;
 
 /// A run with what it simulated: all that a metric may depend on.
@@ -33,6 +33,8 @@ pub struct MeasuredRun<'a> {
 pub enum Formula {
     /// A value of its own; its mean over replications is the mean of the values.
     Value(fn(&MeasuredRun<'_>) -> Option<f64>),
+    /// A count: the same, but a whole number.
+    Count(fn(&MeasuredRun<'_>) -> f64),
     /// A part of a whole; its mean over replications is the ratio of the means.
     Part(MetricWhole, fn(&MeasuredRun<'_>) -> f64),
 }
@@ -78,6 +80,19 @@ pub struct Words {
     pub short: &'static str,
 }
 
+/// What is to be known of a metric for intervals of its mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// Whether the load balancer's decisions alone make it: it is the same in all replications if health and settings are.
+    pub decided: bool,
+    /// Whether a value of its own lies between 0 and 1. Parts of wholes that are shown in percent always do.
+    pub share: bool,
+}
+
+impl Properties {
+    const NONE: Self = Self { decided: false, share: false };
+}
+
 /// One scalar metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
@@ -93,6 +108,8 @@ pub struct Metric {
     pub format: Unit,
     /// How it is computed.
     pub formula: Formula,
+    /// What intervals of its mean must know.
+    pub properties: Properties,
     /// In which words it is shown.
     pub words: Words,
 }
@@ -105,6 +122,7 @@ const UNKNOWN: Metric = Metric {
     good: Good::Neither,
     format: Unit::Number,
     formula: Formula::Value(|_| None),
+    properties: Properties::NONE,
     words: Words::NONE,
 };
 
@@ -147,17 +165,23 @@ impl Metric {
     /// Of what it is a part; absent for values of their own.
     pub fn whole(&self) -> Option<MetricWhole> {
         match self.formula {
-            Formula::Value(_) => None,
+            Formula::Value(_) | Formula::Count(_) => None,
             Formula::Part(whole, _) => Some(whole),
         }
     }
 
-    /// Whether it is a share of connections that fail or meet what failed. That comes in outages, which hit whole
-    /// replications: where few have any, their number bounds it, and not that of connections.
-    pub fn comes_in_outages(&self) -> bool {
-        self.good == Good::Low
-            && self.format == Unit::Percent
-            && matches!(self.formula, Formula::Part(MetricWhole::Connections, _))
+    /// What intervals of its mean must know, in a world in which health differs between replications, or does not
+    /// ([`Scenario::health_varies`]).
+    pub fn nature(&self, health_varies: bool) -> Nature {
+        let range = match self.formula {
+            Formula::Part(..) if self.format == Unit::Percent => Range::Share,
+            _ if self.properties.share => Range::Share,
+            Formula::Count(_) => Range::Count,
+            // Of a metric that this version does not know nothing is.
+            _ if self.name.is_empty() => Range::Any,
+            _ => Range::Amount,
+        };
+        Nature { range, is_ruled: self.properties.decided && !health_varies }
     }
 
     /// Whether its values are multiples of a mean, so that 1 is even.
@@ -169,6 +193,7 @@ impl Metric {
     pub fn observe(&self, run: &MeasuredRun<'_>) -> Option<Observation> {
         match self.formula {
             Formula::Value(value) => value(run).map(Observation::Value),
+            Formula::Count(count) => Some(Observation::Value(count(run))),
             Formula::Part(whole, part) => {
                 Some(Observation::Ratio { part: part(run), whole: formula::size(whole, run) })
             }

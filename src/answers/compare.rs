@@ -1,26 +1,25 @@
 //! Paired comparisons of the cells of a results folder under common random numbers.
 //!
 //! Every cell is compared with the baseline's cell of the same shared-axis values, replication by replication: all arms
-//! met the same arrivals, failures and noise, so that most of the noise cancels. Verdicts and intervals are corrected for
-//! everything that is compared at once (Holm). Cells that are identical in every metric and replication are one policy
-//! and are tested once.
+//! met the same arrivals, failures and noise, so that most of the noise cancels. All that is said of a circumstance is right
+//! together with 95 % confidence: the differences of any two of its policies, in every metric shown, are one family. Cells
+//! that are identical in every metric and replication are one policy.
 
 pub mod baseline;
 mod best;
 mod effect;
 pub mod records;
 
+use super::circumstance::Circumstance;
 use super::gather::{distinct, grouped};
 use crate::metrics::{Good, Metric};
 use crate::results::observed::{Observed, QuestionError};
-use crate::stats::holm;
+use crate::stats::Family;
 use baseline::Baseline;
 pub use best::Best;
-pub(super) use best::not_told_apart;
-pub(super) use effect::draws;
-pub use effect::{BOOTSTRAP_SEED, Effect};
+pub use effect::Effect;
 
-/// The probability that any difference at all is found where there is none.
+/// The probability that any claim about a circumstance is wrong.
 pub const FAMILY_ERROR: f64 = 0.05;
 
 /// All comparisons of a folder.
@@ -32,8 +31,8 @@ pub struct Comparison {
     pub policies: Vec<ComparedPolicy>,
     /// What was found, metric by metric.
     pub metrics: Vec<MetricRows>,
-    /// How many tests were corrected for.
-    pub tests: usize,
+    /// The circumstances, each with the family of what is said of it.
+    pub circumstances: Vec<(Circumstance, Family)>,
     /// What could not be compared, and why.
     pub notes: Vec<String>,
 }
@@ -45,6 +44,8 @@ pub struct ComparedPolicy {
     pub cells: Vec<usize>,
     /// The position of the baseline's cell.
     pub baseline: usize,
+    /// The position of its circumstance.
+    pub circumstance: usize,
 }
 
 impl ComparedPolicy {
@@ -63,7 +64,7 @@ pub struct MetricRows {
     pub metric: &'static Metric,
     /// One row for each of [`Comparison::policies`].
     pub rows: Vec<ComparedRow>,
-    /// The best policy of each block of cells that are compared with the same one. Empty if no direction is good.
+    /// The best policy of each circumstance. Empty if no direction is good.
     pub best: Vec<Best>,
 }
 
@@ -116,7 +117,7 @@ impl ComparisonVerdict {
     }
 
     fn of(effect: &Effect, good: Good) -> Self {
-        match (effect.is_shown(), good, effect.difference > 0.0) {
+        match (effect.is_shown, good, effect.difference > 0.0) {
             (false, ..) => Self::NotShown,
             (true, Good::Low, true) => Self::Worse,
             (true, Good::Low, false) => Self::Better,
@@ -146,19 +147,26 @@ pub fn compare(
             "{alone} cells are not compared: the baseline has no cell with their values of the axes"
         ));
     }
-    let policies = policies(observed, &counterparts);
-    let mut metrics: Vec<MetricRows> = columns
-        .into_iter()
-        .map(|column| {
-            let name = observed.results().metrics[column].clone();
-            let metric = Metric::of(&name);
-            let rows = policies.iter().map(|policy| row(observed, policy, column)).collect();
-            let best = best::best(observed, &policies, column, metric.good);
-            MetricRows { name, metric, rows, best }
-        })
-        .collect();
-    let tests = judge(&mut metrics);
-    Ok(Comparison { baseline, policies, metrics, tests, notes })
+    let circumstances = Circumstance::all(observed.results());
+    let policies = policies(observed, &counterparts, &circumstances);
+    let family = |(index, circumstance): (usize, &Circumstance)| {
+        let own: Vec<&ComparedPolicy> =
+            policies.iter().filter(|policy| policy.circumstance == index).collect();
+        // A baseline that does not have the axes of its circumstances is compared with all of them.
+        let is_elsewhere = own.iter().any(|policy| !circumstance.cells.contains(&policy.baseline));
+        Family::of_pairs_in(FAMILY_ERROR, own.len() + usize::from(is_elsewhere), columns.len())
+    };
+    let families: Vec<Family> = circumstances.iter().enumerate().map(family).collect();
+    let rows = |column: usize| {
+        let name = observed.results().metrics[column].clone();
+        let metric = Metric::of(&name);
+        let row = |policy: &ComparedPolicy| row(observed, policy, column, families[policy.circumstance]);
+        let best = best::best(observed, &policies, column, metric.good, &families);
+        MetricRows { name, metric, rows: policies.iter().map(row).collect(), best }
+    };
+    let metrics = columns.iter().copied().map(rows).collect();
+    let circumstances = circumstances.into_iter().zip(families).collect();
+    Ok(Comparison { baseline, policies, metrics, circumstances, notes })
 }
 
 /// The columns of the metrics called `names`, and what keeps some of them from being compared.
@@ -185,55 +193,51 @@ pub fn require_replications(observed: &Observed) -> Result<(), QuestionError> {
 }
 
 /// Cells that are compared with the same one and are identical, in the order of their first cells.
-fn policies(observed: &Observed, counterparts: &[Option<usize>]) -> Vec<ComparedPolicy> {
+fn policies(
+    observed: &Observed,
+    counterparts: &[Option<usize>],
+    circumstances: &[Circumstance],
+) -> Vec<ComparedPolicy> {
     let cells = observed.cells();
-    let compared = (0..cells.len()).filter_map(|position| Some((position, counterparts[position]?)));
-    let groups = grouped(compared, |(a, baseline), (b, other)| {
-        baseline == other && observed.all_identical(&cells[*a], &cells[*b])
+    let mut of_cells = vec![0; cells.len()];
+    for (index, circumstance) in circumstances.iter().enumerate() {
+        circumstance.cells.iter().for_each(|cell| of_cells[*cell] = index);
+    }
+    let compared =
+        (0..cells.len()).filter_map(|position| Some((position, counterparts[position]?, of_cells[position])));
+    let groups = grouped(compared, |(a, baseline, circumstance), (b, other, its)| {
+        baseline == other && circumstance == its && observed.all_identical(&cells[*a], &cells[*b])
     });
-    let policy = |group: Vec<(usize, usize)>| ComparedPolicy {
+    let policy = |group: Vec<(usize, usize, usize)>| ComparedPolicy {
         baseline: group[0].1,
-        cells: group.into_iter().map(|(position, _)| position).collect(),
+        circumstance: group[0].2,
+        cells: group.into_iter().map(|(position, ..)| position).collect(),
     };
     groups.into_iter().map(policy).collect()
 }
 
-/// The row of a policy; its verdict on a difference is still to be corrected.
-fn row(observed: &Observed, policy: &ComparedPolicy, metric: usize) -> ComparedRow {
+/// The row of a policy, with what is one of the claims of `family`.
+fn row(observed: &Observed, policy: &ComparedPolicy, metric: usize, family: Family) -> ComparedRow {
     let cells = observed.cells();
     let (cell, baseline) = (&cells[policy.cells[0]], &cells[policy.baseline]);
     let paired = observed.paired(baseline, cell, metric);
     let (baseline_value, value) = paired.estimates();
-    let name = &observed.results().metrics[metric];
-    let effect = || Effect::of(&paired, &format!("{name} {} {}", baseline.number, cell.number));
+    let test = || observed.test(&paired, baseline, cell, metric);
     let (effect, verdict) = match value {
         None => (None, ComparisonVerdict::Missing),
         Some(_) if paired.len() < 2 => (None, ComparisonVerdict::Missing),
         Some(_) if policy.is_baseline() => (None, ComparisonVerdict::Baseline),
         Some(_) if observed.identical(baseline, cell, metric) => (None, ComparisonVerdict::Identical),
-        Some(_) => effect()
-            .map_or((None, ComparisonVerdict::Missing), |effect| (Some(effect), ComparisonVerdict::NotShown)),
+        Some(_) => {
+            let effect = test().and_then(|test| Effect::of(&test, family));
+            let good = Metric::of(&observed.results().metrics[metric]).good;
+            let verdict = effect
+                .as_ref()
+                .map_or(ComparisonVerdict::Missing, |effect| ComparisonVerdict::of(effect, good));
+            (effect, verdict)
+        }
     };
     ComparedRow { n: paired.len(), value, baseline: baseline_value, effect, verdict }
-}
-
-/// Corrects all effects for each other and gives every row its verdict; tells how many tests there were.
-fn judge(metrics: &mut [MetricRows]) -> usize {
-    let p_values: Vec<f64> = metrics
-        .iter()
-        .flat_map(|metric| &metric.rows)
-        .filter_map(|row| Some(row.effect.as_ref()?.p))
-        .collect();
-    let mut judged = holm(&p_values, FAMILY_ERROR).into_iter();
-    for metric in metrics {
-        for row in &mut metric.rows {
-            if let Some(effect) = &mut row.effect {
-                effect.correct(&judged.next().expect("one judgement for every effect"));
-                row.verdict = ComparisonVerdict::of(effect, metric.metric.good);
-            }
-        }
-    }
-    p_values.len()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::experiment::Experiment;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Family};
 
 /// Shares that differ by less than this are not mentioned: rare states and the time until a failure is detected, which
 /// the expectation leaves out, move them that far.
@@ -25,7 +25,7 @@ struct Pair {
 /// A sentence for each share whose interval, corrected for all that is looked at, misses the expected one.
 pub fn disagreements(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<String> {
     let pairs = pairs(experiment, summaries);
-    let error = FAMILY_ERROR / pairs.len().max(1) as f64;
+    let error = Family::new(FAMILY_ERROR, pairs.len()).each();
     pairs.iter().filter_map(|pair| sentence(pair, error)).collect()
 }
 
@@ -40,8 +40,8 @@ fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
         for (metric, expected) in expectation.mean.as_metrics() {
             let found = summary.metrics.iter().find(|found| found.metric.name == metric.name);
             let interval = found.and_then(|found| found.interval);
-            // What few replications have any of may be that large.
-            let interval = interval.filter(|found| found.rare_bound.is_none());
+            // What few replications have any of may be larger than its spread says.
+            let interval = interval.filter(|found| 2 * found.hit >= found.n);
             if let (Some(interval), Some(expected)) = (interval, expected) {
                 let simulated = Estimate { n: interval.n, value: interval.mean, std_dev: interval.std_dev };
                 pairs.push(Pair { metric, place: experiment.describe(cell), simulated, expected });

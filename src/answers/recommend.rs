@@ -1,17 +1,19 @@
 //! The cell of a results folder that is best and keeps to constraints with confidence.
 //!
-//! A constraint is kept if the confidence bound lies within the limit, not if the estimate does. The bounds are one-sided and
-//! hold together: the error is shared out equally over all constraints and candidates (Bonferroni), because the best is
-//! chosen among them.
+//! A constraint is kept if the confidence bound lies within the limit, not if the estimate does. All that is said of one
+//! circumstance is right together with 95 % confidence: half of the error is that of the bounds, one-sided for each constraint
+//! and candidate, because the best is chosen among them; the other half that of the differences of any two candidates, because
+//! the data choose the leader.
 
 mod candidate;
 mod constraint;
 
+use super::circumstance::Circumstance;
 use super::compare::FAMILY_ERROR;
 use super::gather::grouped;
+use crate::results::ResultCell;
 use crate::results::observed::{Observed, QuestionError};
-use crate::results::{ResultCell, Results};
-use crate::stats::holm;
+use crate::stats::Family;
 pub(super) use candidate::check;
 pub use candidate::{Check, Rank, RankedCandidate, more_replications, standing};
 pub use constraint::{Constraint, ConstraintStanding};
@@ -25,10 +27,10 @@ pub struct RecommendRequest {
     pub constraints: Vec<Constraint>,
 }
 
-/// One answer for cells that differ in their own axes only.
+/// One answer for cells that differ in what can be chosen.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// The values of the shared axes, by name; empty if there are none.
+    /// The axes that are circumstances, by name, with their values; empty if there are none.
     pub values: Vec<(String, String)>,
     /// The candidates, best objective first; those without a value last.
     pub candidates: Vec<RankedCandidate>,
@@ -38,8 +40,7 @@ pub struct Section {
     pub binding: Vec<usize>,
 }
 
-/// Recommends a cell for every combination of values of the axes that all arms share: those are the circumstances, and
-/// the rest is what can be chosen.
+/// Recommends a cell for every circumstance.
 ///
 /// # Errors
 /// If the request names what the folder does not have, or there are fewer than two replications.
@@ -56,36 +57,27 @@ pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<
         }
     }
     super::compare::require_replications(observed)?;
-    let sections = blocks(observed.results());
     let cells = observed.cells();
-    let section = |(values, block): Block| {
-        let same = grouped(block, |a, b| observed.all_identical(&cells[*a], &cells[*b]));
-        let error = FAMILY_ERROR / (same.len() * constraints.len().max(1)) as f64;
+    let section = |circumstance: Circumstance| {
+        let same = grouped(circumstance.cells, |a, b| observed.all_identical(&cells[*a], &cells[*b]));
+        let (bounds, differences) = families(same.len(), constraints.len());
         // The replications that all of them have: the estimates are to differ by what the differences say.
         let representatives: Vec<&ResultCell> = same.iter().map(|same| &cells[same[0]]).collect();
         let samples = observed.aligned(&representatives, objective).samples;
         let candidates = same.into_iter().zip(samples).map(|(cells, sample)| {
-            RankedCandidate::new(observed, cells, sample.estimate(), &constraints, error)
+            RankedCandidate::new(observed, cells, sample.estimate(), &constraints, bounds.each())
         });
-        rank(observed, request, objective, values, candidates.collect())
+        rank(observed, request, objective, circumstance.values, candidates.collect(), differences)
     };
-    Ok(sections.into_iter().map(section).collect())
+    Ok(Circumstance::all(observed.results()).into_iter().map(section).collect())
 }
 
-/// A block's shared axes with their values, and its cells.
-type Block = (Vec<(String, String)>, Vec<usize>);
-
-/// The cells by their values of the axes that all arms have, if there are several arms.
-fn blocks(results: &Results) -> Vec<Block> {
-    let everywhere = |axis: &usize| results.cells.iter().all(|cell| !cell.values[*axis].is_empty());
-    let shared: Vec<usize> =
-        (0..results.axes.len()).filter(|axis| results.arms.len() > 1 && everywhere(axis)).collect();
-    let values = |position: usize| -> Vec<(String, String)> {
-        let values = &results.cells[position].values;
-        shared.iter().map(|axis| (results.axes[*axis].clone(), values[*axis].clone())).collect()
-    };
-    let blocks = grouped(0..results.cells.len(), |a, b| values(*a) == values(*b));
-    blocks.into_iter().map(|cells| (values(cells[0]), cells)).collect()
+/// The claims about the bounds of so many candidates, and those about their differences. Where there are none of the one, the
+/// other has all of the error.
+fn families(candidates: usize, constraints: usize) -> (Family, Family) {
+    let both = constraints > 0 && candidates > 1;
+    let error = if both { FAMILY_ERROR / 2.0 } else { FAMILY_ERROR };
+    (Family::new(error, candidates * constraints), Family::of_pairs(error, candidates))
 }
 
 fn rank(
@@ -94,6 +86,7 @@ fn rank(
     objective: usize,
     values: Vec<(String, String)>,
     mut candidates: Vec<RankedCandidate>,
+    differences: Family,
 ) -> Section {
     let key = |candidate: &RankedCandidate| {
         candidate.objective.map_or(f64::INFINITY, |value| if request.maximize { -value } else { value })
@@ -108,37 +101,43 @@ fn rank(
         |index: &usize| better.iter().any(|one| one.checks[*index].standing != ConstraintStanding::Kept);
     let binding = (0..request.constraints.len()).filter(breaks).collect();
     if let Some(best) = recommended {
-        follow(observed, objective, &mut candidates, best);
+        follow(observed, objective, &mut candidates, best, differences);
     }
     Section { values, candidates, recommended, binding }
 }
 
-/// Ranks what comes after the best by paired tests against it, corrected for all of them.
-fn follow(observed: &Observed, objective: usize, candidates: &mut [RankedCandidate], best: usize) {
+/// Sets all others against the best, pair by pair; what is said of them is among the claims of `family`.
+fn follow(
+    observed: &Observed,
+    objective: usize,
+    candidates: &mut [RankedCandidate],
+    best: usize,
+    family: Family,
+) {
     let cells = observed.cells();
-    let others: Vec<usize> = (0..candidates.len()).filter(|index| *index != best).collect();
     let representatives: Vec<&ResultCell> =
         candidates.iter().map(|candidate| &cells[candidate.cells[0]]).collect();
     let aligned = observed.aligned(&representatives, objective);
-    let test = |index: &usize| {
-        let own = || observed.paired(representatives[best], representatives[*index], objective);
-        aligned.paired(best, *index).unwrap_or_else(own).test()
-    };
-    let tests: Vec<_> = others.iter().map(test).collect();
-    let p_values: Vec<f64> =
-        tests.iter().map(|test| test.and_then(|test| test.difference.p_value(0.0)).unwrap_or(1.0)).collect();
-    let judged = holm(&p_values, FAMILY_ERROR);
-    for ((index, test), judged) in others.into_iter().zip(tests).zip(judged) {
-        let Some(test) = test else { continue };
-        candidates[index].behind = Some(Rank {
-            difference: test.difference.value,
-            ends: test.difference.ends(judged.error),
-            told_apart: judged.rejected,
+    for (index, candidate) in candidates.iter_mut().enumerate().filter(|(index, _)| *index != best) {
+        let own = || observed.paired(representatives[best], representatives[index], objective);
+        let pairs = aligned.paired(best, index).unwrap_or_else(own);
+        let test = observed.test(&pairs, representatives[best], representatives[index], objective);
+        candidate.behind = test.map(|test| Rank {
+            difference: test.difference.estimate.value,
+            ends: test.ends(family.each()),
+            told_apart: test.p_value().is_some_and(|p| family.shows(p)),
         });
     }
 }
 
 impl Section {
+    /// Whether the recommended candidate is the best of all, as far as the replications tell: none is better by its estimate,
+    /// and all others are told apart.
+    pub fn is_best_of_all(&self) -> bool {
+        let told = |candidate: &RankedCandidate| candidate.behind.is_some_and(|rank| rank.told_apart);
+        self.recommended == Some(0) && self.candidates[1..].iter().all(told)
+    }
+
     /// What became of the candidate at position `index`.
     pub fn standing(&self, index: usize) -> &'static str {
         let candidate = &self.candidates[index];

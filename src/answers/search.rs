@@ -13,7 +13,7 @@ use super::compare::FAMILY_ERROR;
 use super::recommend::{Check, Constraint, ConstraintStanding, check, standing};
 use crate::metrics::{Good, METRICS, MeasuredRun, Metric};
 use crate::results::observed::QuestionError;
-use crate::stats::{Estimate, Observation, Paired, Sample};
+use crate::stats::{Estimate, Family, Nature, Observation, Paired, Sample};
 pub use evidence::Turn;
 use section::Ends;
 pub use section::Sought;
@@ -45,6 +45,8 @@ pub struct Question {
 /// What the replications of one cell gave for each metric of a question.
 #[derive(Clone, Debug, Default)]
 pub struct TriedValue {
+    /// Whether health differs between its replications.
+    health_varies: bool,
     /// By metric, then by replication.
     observations: Vec<Vec<Option<Observation>>>,
 }
@@ -146,6 +148,7 @@ impl Question {
     /// Adds to `point` what the next replication of its cell gave.
     pub fn observe(&self, point: &mut TriedValue, run: &MeasuredRun<'_>) {
         point.observations.resize_with(self.metrics.len(), Vec::new);
+        point.health_varies |= run.scenario.health_varies();
         for (metric, observed) in self.metrics.iter().zip(&mut point.observations) {
             observed.push(metric.observe(run));
         }
@@ -177,19 +180,20 @@ impl Question {
         };
         // A metric that rises and falls may meet its limit again.
         let turns = (0..self.metrics.len()).flat_map(|metric| {
-            let turns = evidence::turns(line, metric);
+            let turns = self.turns(line, metric);
             let both = turns.iter().any(|turn| turn.rises) && turns.iter().any(|turn| !turn.rises);
             turns.into_iter().filter(move |_| both).map(move |turn| (metric, turn))
         });
         Sought::Found(LineAnswer { outcome, tried: line.points.len(), turns: turns.collect(), strays })
     }
 
-    /// How `line` stands to `constraints` at one position. The bounds of all positions that may be tried hold together.
+    /// How `line` stands to `constraints` at one position. The bounds of all positions that may be tried hold together; the
+    /// other half of the error is that of where metrics turn.
     fn judge(&self, line: &SearchedLine, at: usize, constraints: &[Constraint]) -> JudgedValue {
-        let error = FAMILY_ERROR / (self.steps_max() * constraints.len()) as f64;
+        let family = Family::new(FAMILY_ERROR / 2.0, self.steps_max() * constraints.len());
+        let point = &line.points[&at];
         let checks = constraints.iter().enumerate().map(|(metric, constraint)| {
-            let stream = format!("search {} {} {at}", constraint.metric, line.name);
-            check(&Paired::alone(line.points[&at].sample(metric)), constraint, error, &stream)
+            check(&point.sample(metric), self.nature(point, metric), constraint, family.each())
         });
         JudgedValue { at, checks: checks.collect() }
     }
@@ -213,12 +217,17 @@ impl Question {
         };
         let below = line.points.range(..at).next_back().map_or(0, |(other, _)| *other);
         let above = line.points.range(at + 1..).next().map_or(self.last, |(other, _)| *other);
-        let turns = evidence::turns(line, 0);
+        let turns = self.turns(line, 0);
         // One valley falls first and rises then; one hill the other way round.
         let second = turns.windows(2).any(|pair| pair[0].rises != maximize && pair[1].rises == maximize);
         let turns = turns.into_iter().filter(|_| second).map(|turn| (0, turn)).collect();
-        let rivals = evidence::rivals(line, at);
+        let rivals = self.rivals(line, at);
         found(LineOutcome::Best { at, estimate, bracket: (below, above), rivals }, turns)
+    }
+
+    /// What the metric at this position of the question is at `point`, as far as intervals must know.
+    fn nature(&self, point: &TriedValue, metric: usize) -> Nature {
+        self.metrics[metric].nature(point.health_varies)
     }
 
     /// The names of its metrics.

@@ -62,7 +62,7 @@ pub fn judged_at_once(experiment: &Experiment, summaries: &[CellSummary]) -> Vec
                 cell: cell_text(&cell.arm, values),
                 limits: threshold.limits,
                 mean: interval.map(|interval| interval.mean),
-                ends: interval.and_then(|interval| interval.ends()),
+                ends: interval.and_then(|interval| interval.ends),
             });
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Status;
 use super::console::Console;
-use super::table::{Table, range_text, run_text};
+use super::table::{Table, range_text, run_text, with_ends};
 use crate::answers::disagreement::disagreements;
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged_at_once, shown};
 use crate::experiment::{Cell, Experiment};
@@ -60,7 +60,9 @@ fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
     let header: Vec<&str> = ["cell"].into_iter().chain(columns.iter().map(|(_, heading)| *heading)).collect();
     let mut table = Table::new(&header);
     for row in rows.iter().take(ROWS_SHOWN) {
-        let values = columns.iter().map(|(metric, _)| value_text(metric.format, interval(row[0].1, metric)));
+        let values = columns
+            .iter()
+            .map(|(metric, _)| value_text(metric.format, interval(row[0].1, metric), row[0].1.replications));
         let ends = [row[0].0, row[row.len() - 1].0]
             .map(|cell| cell.values.iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(" "));
         table.row([run_text(&row[0].0.arm, &ends, row.len())].into_iter().chain(values));
@@ -70,14 +72,27 @@ fn summary(experiment: &Experiment, summaries: &[CellSummary]) -> String {
         text += &format!("… and {} more rows in summary.csv\n", rows.len() - ROWS_SHOWN);
     }
     let replications = range_text(summaries.iter().map(|summary| summary.replications));
-    text += &format!("means over {replications} replications, ± half of the 95 % interval");
-    let is_rare = |(metric, _): &(&'static Metric, &str)| {
-        summaries.iter().any(|own| interval(own, metric).is_some_and(|found| found.rare_bound.is_some()))
-    };
-    if columns.iter().any(is_rare) {
-        text += "; at most: its upper end, from how few replications have any";
+    text + &format!("means over {replications} replications{}\n", legend(&found, &columns))
+}
+
+/// What stands beside the means of these `columns`.
+fn legend(found: &[(&Cell, &CellSummary)], columns: &[(&'static Metric, &'static str)]) -> String {
+    let intervals: Vec<Interval> = columns
+        .iter()
+        .flat_map(|(metric, _)| found.iter().filter_map(|(_, own)| interval(own, metric)))
+        .collect();
+    let any = |is_so: fn(&Interval) -> bool| intervals.iter().any(is_so);
+    let mut text = String::new();
+    if any(|interval| interval.ends.is_some()) {
+        text += " with their 95 % intervals, each by itself";
     }
-    text + "\n"
+    if any(is_rare) {
+        text += "; at most: the upper end where few replications have any, by their number";
+    }
+    if any(|interval| interval.ends.is_some_and(|(_, high)| high.is_infinite())) {
+        text += "; no bound: none has any, and nothing says how much one might";
+    }
+    text
 }
 
 /// The metrics of the table with their headings.
@@ -108,13 +123,25 @@ fn interval(summary: &CellSummary, metric: &Metric) -> Option<Interval> {
     found.and_then(|found| found.interval)
 }
 
-fn value_text(unit: Unit, value: Option<Interval>) -> String {
+/// Whether few replications have any, so that their number bounds it.
+fn is_rare(interval: &Interval) -> bool {
+    2 * interval.hit < interval.n
+        && interval.ends.is_some_and(|(_, high)| high > interval.mean && high.is_finite())
+}
+
+fn value_text(unit: Unit, value: Option<Interval>, replications: usize) -> String {
     let Some(interval) = value else { return "–".to_owned() };
-    if let Some(bound) = interval.rare_bound {
-        return format!("{} (at most {})", unit.text(interval.mean), unit.text(bound));
-    }
-    let half = interval.half_width.map(|half| format!(" ± {}", unit.text(half)));
-    format!("{}{}", unit.text(interval.mean), half.unwrap_or_default())
+    let mean = unit.text(interval.mean);
+    let text = match (interval.ends, interval.half_width()) {
+        (Some((_, high)), _) if is_rare(&interval) => {
+            format!("{mean} (at most {}; {} of {} have any)", unit.text(high), interval.hit, interval.n)
+        }
+        (Some(_), Some(half)) => format!("{mean} ± {}", unit.text(half)),
+        (ends, _) => with_ends(unit, interval.mean, ends),
+    };
+    // A mean that not all replications have is that of those that have it.
+    let count = interval.n as usize;
+    if count < replications { format!("{text}, of {count}") } else { text }
 }
 
 /// Says what was judged: who wants quiet sees the misses only.

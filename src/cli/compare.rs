@@ -11,10 +11,9 @@ use super::console::Console;
 use super::table::cells_text;
 use super::{AnswerFormat, Status, check_has_results};
 use crate::answers::compare::records::records;
-use crate::answers::compare::{BOOTSTRAP_SEED, Comparison, FAMILY_ERROR, compare as compare_all};
+use crate::answers::compare::{Comparison, FAMILY_ERROR, compare as compare_all};
 use crate::results::observed::Observed;
 use crate::results::record::{Record, csv_text};
-use crate::stats::RESAMPLES;
 
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
@@ -46,10 +45,7 @@ pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<S
             head.put("experiment", observed.results().description.name.as_str());
             head.put("baseline", baseline_text(&observed, &comparison));
             head.put("confidence", 1.0 - FAMILY_ERROR);
-            head.put("correction", "holm");
-            head.put("tests", comparison.tests);
-            head.put("bootstrap_resamples", RESAMPLES);
-            head.put("bootstrap_seed", BOOTSTRAP_SEED);
+            head.put("correction", "bonferroni");
             let (rows, notes) = (records(&observed, &comparison), &comparison.notes);
             serde_json::to_string_pretty(&Answer { head, rows, notes })? + "\n"
         }

@@ -1,7 +1,8 @@
 //! Tables for the terminal: columns in line.
 
 pub(super) use crate::figures::wording::{
-    cells_text, count_text, interval, needed_text, p_text, range_text, run_text, signed, with_ends,
+    cells_text, count_text, family_text, interval, needed_text, p_text, range_text, run_text, signed,
+    with_ends,
 };
 
 /// A table whose columns are as wide as their widest field.

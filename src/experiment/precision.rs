@@ -85,10 +85,9 @@ pub(super) fn precision(written: &WrittenPrecision, path: &KeyPath) -> Result<Pr
         }
     };
     let metric = metric(&written.metric, path.key("metric"))?;
-    let in_outages = metric.comes_in_outages();
     Ok(Precision {
         metric,
-        rule: SequentialRule { tolerance, confidence: written.confidence, in_outages },
+        rule: SequentialRule { tolerance, confidence: written.confidence },
         max_replications: written.max_replications.get(),
     })
 }

@@ -1,6 +1,6 @@
 //! Numbers and names of cells as people write them, in the terminal and on a page.
 
-use crate::answers::compare::{ComparedRow, ComparisonVerdict};
+use crate::answers::compare::{ComparedRow, Comparison, ComparisonVerdict, FAMILY_ERROR};
 use crate::metrics::unit::Unit;
 use crate::results::{ResultCell, Results};
 
@@ -28,7 +28,21 @@ pub fn range_text(counts: impl Iterator<Item = usize> + Clone) -> String {
 pub fn needed_text(row: &ComparedRow) -> Option<String> {
     let more =
         row.effect.as_ref().filter(|_| row.verdict == ComparisonVerdict::NotShown)?.more_replications?;
-    Some(format!("; about {} more replications would show it", count_text(more)))
+    Some(format!(
+        "; about {} more replications would show it if it is as large as it looks",
+        count_text(more)
+    ))
+}
+
+/// What the confidence of a comparison covers, in two sentences.
+pub fn family_text(comparison: &Comparison) -> String {
+    let claims = range_text(comparison.circumstances.iter().map(|(_, family)| family.claims()));
+    let several = if comparison.circumstances.len() > 1 { " of one circumstance" } else { "" };
+    format!(
+        "Intervals, p and verdicts{several} hold together with {} confidence: for the differences of any two policies in \
+         every metric here ({claims} claims). Differences are intervals by Student's t, wider where they are skewed.",
+        Unit::Percent.text(1.0 - FAMILY_ERROR)
+    )
 }
 
 /// `text` with a capital at its beginning.
@@ -66,9 +80,13 @@ pub fn run_text(arm: &str, [first, last]: &[String; 2], count: usize) -> String 
     }
 }
 
-/// A value, and in parentheses the ends of its interval, if one is known.
+/// A value, and in parentheses the ends of its interval, if one is known. Nothing bounds it above where that end is infinite.
 pub fn with_ends(unit: Unit, value: f64, ends: Option<(f64, f64)>) -> String {
-    let ends = ends.map(|(low, high)| format!(" ({} to {})", unit.text(low), unit.text(high)));
+    let ends = ends.map(|(low, high)| match (low, high.is_finite()) {
+        (low, true) => format!(" ({} to {})", unit.text(low), unit.text(high)),
+        (0.0, false) => " (no bound)".to_owned(),
+        (low, false) => format!(" (at least {})", unit.text(low)),
+    });
     format!("{}{}", unit.text(value), ends.unwrap_or_default())
 }
 
@@ -88,6 +106,9 @@ mod tests {
         assert_eq!(signed(Unit::Percent, 0.015), "+1.5 pp");
         assert_eq!(signed(Unit::Usd, -2.0), "−$2");
         assert_eq!(signed(Unit::Number, 0.0), "0");
+        assert_eq!(with_ends(Unit::Number, 2.0, Some((1.0, 3.0))), "2 (1 to 3)");
+        assert_eq!(with_ends(Unit::Number, 0.0, Some((0.0, f64::INFINITY))), "0 (no bound)");
+        assert_eq!(with_ends(Unit::Number, 4.0, Some((3.0, f64::INFINITY))), "4 (at least 3)");
         assert_eq!((p_text(0.000_2), p_text(0.05)), ("<0.001".to_owned(), "0.050".to_owned()));
     }
 }

@@ -12,7 +12,10 @@ use crate::experiment::Experiment;
 use crate::experiment::Precision;
 use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Outcome;
-use crate::stats::{Look, Observation, SequentialRule, Width};
+use crate::stats::{Look, Nature, Observation, SequentialRule, Width};
+
+/// More replications than anybody runs.
+const MOST_NEEDED: usize = 1_000_000;
 
 /// The runs of a job.
 #[derive(Clone, Debug)]
@@ -24,8 +27,10 @@ pub struct Agenda {
 }
 
 /// The replications of a cell that is run for a precision.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Sequence {
+    /// What the metric is in the world of the cell.
+    nature: Nature,
     /// What those that are finished say.
     found: BTreeMap<u32, Option<Observation>>,
     planned: u32,
@@ -54,6 +59,8 @@ pub struct CellStanding {
     pub expected: u32,
     /// How wide its interval is, as of the replications that are finished without a gap before them.
     pub width: Option<Width>,
+    /// About how many would make it narrow enough; absent if no number would.
+    pub needed: Option<usize>,
     /// Why it gets no more, if it does not.
     pub end: Option<CellEnd>,
 }
@@ -70,7 +77,8 @@ impl Agenda {
         let firsts = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
         let mut agenda = Self { precision: Some(*precision), ..Self::of(Vec::new()) };
         for RunId { cell, .. } in own(firsts.collect()) {
-            agenda.sequences.insert(cell, Sequence::default());
+            let world = experiment.scenario(&experiment.cells()[cell]);
+            agenda.sequences.insert(cell, Sequence::new(precision.metric.nature(world.health_varies())));
             agenda.plan(cell, SequentialRule::FIRST as u32);
         }
         agenda
@@ -167,13 +175,17 @@ impl Agenda {
 }
 
 impl Sequence {
+    fn new(nature: Nature) -> Self {
+        Self { nature, found: BTreeMap::new(), planned: 0, end: None }
+    }
+
     /// Once everything planned is finished: how many more replications there are to be, if any.
     fn decide(&mut self, precision: &Precision) -> Option<u32> {
         if self.end.is_some() || self.found.len() < self.planned as usize {
             return None;
         }
         let left = precision.max_replications - self.planned;
-        match precision.rule.look(&self.values()) {
+        match precision.rule.look(self.nature, &self.values()) {
             Look::Enough => self.end = Some(CellEnd::Reached),
             Look::Valueless => self.end = Some(CellEnd::Valueless),
             Look::More(_) if left == 0 => self.end = Some(CellEnd::Exhausted),
@@ -190,15 +202,17 @@ impl Sequence {
 
     fn standing(&self, cell: usize, precision: &Precision) -> CellStanding {
         let values = self.values();
-        let width = precision.rule.width(&values);
+        let width = precision.rule.width(self.nature, &values);
+        let needed = precision.rule.expected(self.nature, &values);
         let expected = match self.end {
             Some(_) => self.planned,
             None => {
-                let expected = u32::try_from(precision.rule.expected(&values)).unwrap_or(u32::MAX);
-                expected.max(self.planned).min(precision.max_replications)
+                let needed = u32::try_from(needed).unwrap_or(u32::MAX);
+                needed.max(self.planned).min(precision.max_replications)
             }
         };
-        CellStanding { cell, replications: self.planned, expected, width, end: self.end }
+        let needed = (needed <= MOST_NEEDED).then_some(needed);
+        CellStanding { cell, replications: self.planned, expected, width, needed, end: self.end }
     }
 }
 

@@ -139,6 +139,7 @@ mod tests {
             replications: 15,
             expected: 20,
             width: Some(Width { half, allowed: 1.0 }),
+            needed: None,
             end,
         };
         let all =

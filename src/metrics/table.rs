@@ -1,4 +1,4 @@
-//! The table of metrics. A row: name, unit, which values are good, how they are written; meaning; formula; words.
+//! The table of metrics. A row: name, unit, which values are good, how they are written; meaning; formula; properties; words.
 //!
 //! Counts of work done are neither good nor bad: arms meet the same arrivals, and what differs comes of failures and
 //! retries. The price of processing falls when traffic is lost, so that less is not better.
@@ -15,7 +15,7 @@ use super::happenings::{
 };
 use super::load::{busiest_backend, busiest_zone, highest_offered_load, mean_backends, utilization};
 use super::unit::Unit::{Number, Percent, Usd};
-use super::{Formula, Metric, Words};
+use super::{Formula, Metric, Properties, Words};
 use crate::lb::backend::Role;
 use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::FailureCause;
@@ -25,13 +25,15 @@ macro_rules! metrics {
         $name:ident [$unit:literal] $good:ident $format:ident
             $definition:literal
             = $formula:expr
+            $(, is [$($property:ident)+])?
             $(, shown { $($word:ident: $text:literal),+ $(,)? })?;
     )+) => {
         /// Every metric, in the order of the columns of `runs.csv`.
-        #[allow(clippy::needless_update, reason = "one metric may have all words")]
+        #[allow(clippy::needless_update, reason = "one metric may have all words, or properties")]
         pub const METRICS: &[Metric] = &[$(Metric {
             name: stringify!($name), unit: $unit, definition: $definition, good: $good, format: $format,
-            formula: $formula, words: Words { $($($word: $text,)+)? ..Words::NONE },
+            formula: $formula, properties: Properties { $($($property: true,)+)? ..Properties::NONE },
+            words: Words { $($($word: $text,)+)? ..Words::NONE },
         }),+];
     };
 }
@@ -39,7 +41,7 @@ macro_rules! metrics {
 /// A metric that counts.
 macro_rules! count {
     ($run:ident => $value:expr) => {
-        Formula::Value(|$run| Some($value as f64))
+        Formula::Count(|$run| $value as f64)
     };
 }
 
@@ -66,7 +68,7 @@ metrics! {
         };
     failed_no_backend ["connections"] Low Number
         "failed: the load balancer forwarded no packet of it to any backend"
-        = count!(run => run.outcome.failed(FailureCause::NoBackend)),
+        = count!(run => run.outcome.failed(FailureCause::NoBackend)), is [decided],
         shown { title: "No backend", quantity: "Connections per run" };
     failed_connect_timeout ["connections"] Low Number
         "failed: no handshake within the connect timeout"
@@ -100,7 +102,7 @@ metrics! {
         shown { title: "Failed in the window", quantity: "Connections per run", label: "Connections that failed in the window" };
     broken_no_backend ["connections"] Low Number
         "failed in the window, whenever they began: the load balancer forwarded no packet of it to any backend"
-        = count!(run => run.outcome.broken(FailureCause::NoBackend));
+        = count!(run => run.outcome.broken(FailureCause::NoBackend)), is [decided];
     broken_connect_timeout ["connections"] Low Number
         "failed in the window, whenever they began: no handshake within the connect timeout"
         = count!(run => run.outcome.broken(FailureCause::ConnectTimeout));
@@ -124,7 +126,7 @@ metrics! {
         = count!(run => run.outcome.total().requests);
     cross_zone_connection_ratio ["1"] Low Percent
         "share of the connections of clients in the region's zones that reached a backend of another zone"
-        = part!(ZonalConnections, run => cross_zone(run).connections),
+        = part!(ZonalConnections, run => cross_zone(run).connections), is [decided],
         shown {
             heading: "cross-zone", noun: "cross-zone share",
             title: "Connections to another zone", quantity: "Connections (%)",
@@ -132,13 +134,13 @@ metrics! {
         };
     cross_zone_byte_ratio ["1"] Low Percent
         "share of the bytes, both ways, of clients in the region's zones that crossed zones"
-        = part!(ZonalBytes, run => bytes(&cross_zone(run)));
+        = part!(ZonalBytes, run => bytes(&cross_zone(run))), is [decided];
     cross_zone_bytes ["bytes"] Low Number
         "bytes of the window, both ways, that crossed zones"
-        = count!(run => bytes(&cross_zone(run)));
+        = count!(run => bytes(&cross_zone(run))), is [decided];
     cross_zone_usd_per_month ["USD/month"] Low Usd
         "price of the bytes that crossed zones in the window, for a month of 730 h at that rate; empty where no client has a zone in the region"
-        = Formula::Value(cross_zone_usd),
+        = Formula::Value(cross_zone_usd), is [decided],
         shown {
             heading: "USD a month", noun: "cross-zone cost", topic: "cross-zone cost a month",
             label: "Cross-zone traffic (USD/month)",
@@ -151,7 +153,7 @@ metrics! {
         });
     cross_zone_usd_per_completed_gib ["USD/GiB"] Low Usd
         "price of the bytes that crossed zones, over the GiB of responses that clients in the region's zones got; absent where they got none"
-        = Formula::Value(cross_zone_usd_per_completed_gib);
+        = Formula::Value(cross_zone_usd_per_completed_gib), is [decided];
     connect_p50_ms ["ms"] Low Number
         "median time from the first SYN to the handshake's end"
         = Formula::Value(|run| run.latency.connect.quantile(500).map(millis)),
@@ -195,16 +197,16 @@ metrics! {
         = Formula::Value(highest_offered_load);
     utilization ["1"] Neither Percent
         "busy over available worker time of all backends; a dead backend's time is not available"
-        = Formula::Value(utilization);
+        = Formula::Value(utilization), is [share];
     peak_utilization ["1"] Low Percent
         "highest utilization of any backend over one sample interval"
-        = Formula::Value(peak_utilization);
+        = Formula::Value(peak_utilization), is [share];
     spilled_connection_ratio ["1"] Neither Percent
         "share of connections that left the choice of their zone because too few of its backends were eligible"
-        = part!(Connections, run => run.outcome.decided(PlacementOutcome::Spilled));
+        = part!(Connections, run => run.outcome.decided(PlacementOutcome::Spilled)), is [decided];
     unhealthy_connection_ratio ["1"] Low Percent
         "share of connections placed on a backend that the load balancer held unhealthy"
-        = part!(Connections, run => run.outcome.unhealthy_connections);
+        = part!(Connections, run => run.outcome.unhealthy_connections), is [decided];
     conntrack_peak_entries ["entries"] Neither Number
         "most entries of the connection tracking table at one time; entries that die idle are counted up to 1/128 of the timeout longer"
         = count!(run => run.outcome.conntrack_peak_entries);
@@ -216,43 +218,43 @@ metrics! {
         = count!(run => run.outcome.conntrack_hits);
     diverted_connections ["connections"] Low Number
         "how often in the window a later packet of a connection was sent to another backend than those before"
-        = count!(run => run.outcome.diverted_connections);
+        = count!(run => run.outcome.diverted_connections), is [decided];
     health_transitions ["transitions"] Neither Number
         "changes of a backend's state of health as the load balancer sees it"
-        = count!(run => run.outcome.health_transitions);
+        = count!(run => run.outcome.health_transitions), is [decided];
     failover_switches ["switches"] Neither Number
         "changes of the role that serves"
-        = count!(run => run.outcome.failover_switches);
+        = count!(run => run.outcome.failover_switches), is [decided];
     mean_backends ["backends"] Neither Number
         "configured backends, on average over time"
-        = Formula::Value(mean_backends);
+        = Formula::Value(mean_backends), is [decided];
     detection_mean_seconds ["s"] Low Number
         "mean time from a backend's failure to the load balancer's holding it unhealthy, of those noticed in the window"
-        = Formula::Value(mean_detection);
+        = Formula::Value(mean_detection), is [decided];
     detection_max_seconds ["s"] Low Number
         "longest time from a backend's failure to the load balancer's holding it unhealthy, of those noticed in the window"
-        = Formula::Value(longest_detection);
+        = Formula::Value(longest_detection), is [decided];
     outage_seconds ["s"] Low Number
         "time in which a client group's new connections could get no backend that works, added up over client groups"
-        = Formula::Value(outage);
+        = Formula::Value(outage), is [decided];
     longest_outage_seconds ["s"] Low Number
         "longest part of the window without a break in which a client group's new connections could get no backend that works"
-        = Formula::Value(longest_outage);
+        = Formula::Value(longest_outage), is [decided];
     primary_seconds ["s"] Neither Number
         "time in which healthy primaries, or the target pool, served"
-        = Formula::Value(|run| serving(run, Role::Primary));
+        = Formula::Value(|run| serving(run, Role::Primary)), is [decided];
     failover_seconds ["s"] Low Number
         "time in which healthy failover backends, or the backup pool, served"
-        = Formula::Value(|run| serving(run, Role::Failover));
+        = Formula::Value(|run| serving(run, Role::Failover)), is [decided];
     decision_changes ["changes"] Neither Number
         "changes of outcome or of the sets chosen, over all places that clients send from"
-        = count!(run => run.outcome.history.decision_changes);
+        = count!(run => run.outcome.history.decision_changes), is [decided];
     remapped_client_ratio ["1"] Low Percent
         "when the backends that a client group may get change: share of its connections that hash to another one, over 256 of each group"
-        = Formula::Value(remapped);
+        = Formula::Value(remapped), is [decided share];
     needless_remap_ratio ["1"] Low Percent
         "of those whose backend may still be got then: share that hash to another one that could be got before too"
-        = Formula::Value(needlessly_remapped);
+        = Formula::Value(needlessly_remapped), is [decided share];
     idle_backends ["backends"] Neither Number
         "configured backends that got no connection"
         = Formula::Value(idle_backends);

@@ -28,7 +28,7 @@ use crate::unfit::Unfit;
 /// The name of the experiment file in a results folder.
 pub const EXPERIMENT: &str = "experiment.toml";
 pub(super) const NAME: &str = "resolved.json";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What was run, as far as its results are read with it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -57,6 +57,8 @@ pub struct Description {
     pub charts: Vec<ChartEntry>,
     /// When each cell is measured.
     pub timing: PerCell<TimingEntry>,
+    /// Whether health differs between the replications of each cell ([`Scenario::health_varies`]).
+    pub health_varies: PerCell<bool>,
     /// Where clients of each cell can be: its zones, and the places outside the region that it has.
     pub places: PerCell<Vec<String>>,
     /// The backends of each cell that are ever configured, in configuration order.
@@ -210,6 +212,7 @@ impl Description {
         let warmup = (!experiment.finds_warmup()).then_some(timing.warmup);
         let (duration, sample_interval) = (timing.duration, timing.sample_interval);
         self.timing.put(cell.index, TimingEntry { warmup, duration, sample_interval });
+        self.health_varies.put(cell.index, scenario.health_varies());
         self.places.put(cell.index, scenario.places.iter().map(|place| place.name.clone()).collect());
         self.members.put(cell.index, members(scenario));
         let faults = scenario.faults.iter().zip(&words.faults);
@@ -430,7 +433,7 @@ mod tests {
         assert_eq!(written, json(&described()));
         fs::remove_file(&json_file).unwrap();
         assert_eq!(json(&read().unwrap()), written, "as for a folder of an older version");
-        let other = written.replace("\"format\":1", "\"format\":2").replace("us-a", "elsewhere");
+        let other = written.replace("\"format\":2", "\"format\":1").replace("us-a", "elsewhere");
         fs::write(&json_file, &other).unwrap();
         assert_eq!(json(&read().unwrap()), written);
         fs::write(&json_file, &written).unwrap();

@@ -7,7 +7,7 @@ use super::error::ResultsError;
 use super::{ResultCell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
 use crate::metrics::{Metric, MetricWhole};
-use crate::stats::{Observation, Paired, Sample};
+use crate::stats::{Nature, Observation, Paired, PairedTest, Sample};
 use crate::unfit::Unfit;
 
 /// A question that can't be meant: it names what the folder does not have.
@@ -129,6 +129,13 @@ impl Observed {
         metrics.iter().position(|metric| metric == name).ok_or_else(unknown)
     }
 
+    /// What the column `metric` of `cell` is, as far as intervals must know.
+    pub fn nature(&self, cell: &ResultCell, metric: usize) -> Nature {
+        // Of a folder that says nothing of its worlds, chance has a part in everything.
+        let varies = self.results.description.health_varies.get(cell.number).copied().unwrap_or(true);
+        Metric::of(&self.results.metrics[metric]).nature(varies)
+    }
+
     /// Why ratios such as `metric` can't be compared from this folder, if they can't: their wholes are not in it.
     pub fn obstacle(&self, metric: usize) -> Option<String> {
         let name = &self.results.metrics[metric];
@@ -158,6 +165,19 @@ impl Observed {
         });
         let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
         Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
+    }
+
+    /// The test of the difference of two cells, other minus baseline, of the column `metric` in these `pairs`. `None` with fewer
+    /// than two, or without an estimate.
+    pub fn test(
+        &self,
+        pairs: &Paired,
+        baseline: &ResultCell,
+        other: &ResultCell,
+        metric: usize,
+    ) -> Option<PairedTest> {
+        let is_ruled = [baseline, other].iter().all(|cell| self.nature(cell, metric).is_ruled);
+        pairs.test(is_ruled).filter(|_| pairs.len() > 1)
     }
 
     /// What each of `cells` gave for the column `metric`.
@@ -289,14 +309,14 @@ mod tests {
         let metric = observed.metric("connect_p99_ms").unwrap();
         for (a, b) in [(long, short), (short, long)] {
             let paired = observed.paired(a, b, metric);
-            assert_eq!((paired.len(), paired.test().unwrap().difference.value), (3, 0.0));
+            assert_eq!((paired.len(), paired.test(false).unwrap().difference.estimate.value), (3, 0.0));
             assert!(observed.identical(a, b, metric), "in every replication that both have");
             assert!(!observed.all_identical(a, b), "they are no one policy");
         }
         assert_eq!((observed.sample(long, metric).len(), observed.sample(short, metric).len()), (5, 3));
         let aligned = observed.aligned(&[long, short], metric);
         assert_eq!((aligned.samples[0].len(), &aligned.samples[0]), (3, &aligned.samples[1]));
-        assert_eq!(aligned.paired(0, 1).unwrap().test().unwrap().difference.value, 0.0);
+        assert_eq!(aligned.paired(0, 1).unwrap().test(false).unwrap().difference.estimate.value, 0.0);
         results.runs[position].values[metric] = Some(1e9);
         let changed = Observed::of(results);
         assert!(!changed.identical(&changed.cells()[0], &changed.cells()[1], metric));

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::Results;
 use super::description::{Description, EXPERIMENT, FaultEntry, NAME, TimingEntry};
-use crate::experiment::{FaultWords, PerCell};
+use crate::experiment::{Axis, AxisRole, FaultWords, PerCell};
 use crate::time::SimDuration;
 
 /// What the folder is about.
@@ -214,11 +214,21 @@ impl SampleFolder {
         Description {
             name: "spillover-sweep".to_owned(),
             question: "How much stays?".to_owned(),
+            axes: self.axes(),
             zones: (0..self.zones).map(|zone| self.zone(zone)).collect(),
             timing: PerCell::uniform(TimingEntry { warmup: Some(warmup), duration, sample_interval }),
             faults: PerCell::uniform(vec![half, fault("slow", "ig-b", (1320, Some(1440)))]),
             ..Description::default()
         }
+    }
+
+    /// What sweeps can be chosen; what all arms share can't.
+    fn axes(&self) -> Vec<Axis> {
+        let own = (!self.swept.is_empty()).then_some((self.axis.as_str(), AxisRole::Choice));
+        let shared = self.shared.as_ref().map(|(name, _)| (name.as_str(), AxisRole::Circumstance));
+        let axis =
+            |(name, role): (&str, AxisRole)| Axis { column: name.to_owned(), path: name.to_owned(), role };
+        own.into_iter().chain(shared).map(axis).collect()
     }
 
     fn metric(&self, cell: &SampleCell, name: &str, replication: usize) -> Option<f64> {
@@ -268,7 +278,7 @@ impl SampleFolder {
     }
 
     fn summary(&self, cells: &[SampleCell]) -> String {
-        self.table("metric,unit,n,mean,std_dev,ci_low,ci_high,confidence", cells, |cell, put| {
+        self.table("metric,unit,n,mean,std_dev,ci_low,ci_high,confidence,n_nonzero", cells, |cell, put| {
             for (name, unit) in METRICS {
                 let values: Vec<f64> =
                     (0..self.replications).filter_map(|at| self.metric(cell, name, at)).collect();
@@ -281,7 +291,8 @@ impl SampleFolder {
                     1 => format!("{mean},,,,"),
                     _ => format!("{mean},{},{},{},0.95", variance.sqrt(), mean - half, mean + half),
                 };
-                put(format!("{name},{unit},{n},{spread}"));
+                let nonzero = values.iter().filter(|value| **value != 0.0).count();
+                put(format!("{name},{unit},{n},{spread},{nonzero}"));
             }
         })
     }

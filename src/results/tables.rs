@@ -131,7 +131,7 @@ impl<'a> Tables<'a> {
         let Some(ended) = self.current.take() else { return Ok(()) };
         let prefix = cell_prefix(ended.cell);
         let doubt = ended.steadiness.doubt(self.experiment.cells().len());
-        let metrics = summarize(&ended.observations);
+        let metrics = summarize(&ended.observations, ended.scenario.health_varies());
         for metric in &metrics {
             self.summary.write(prefix.iter().cloned().chain(metric.fields()))?;
         }

@@ -84,6 +84,20 @@ impl Scenario {
         self.faults.iter().any(loses)
     }
 
+    /// Whether replications differ in which backends are healthy, or there, beyond the moment at which a change is noticed:
+    /// by faults at random times or on random backends, by lost probes, by load that probes or autoscaling feel.
+    pub fn health_varies(&self) -> bool {
+        let by_chance = |fault: &Fault| match &fault.effect {
+            FaultEffect::Backends { fraction, .. } => fraction.value() < 1.0 || fault.schedule.is_random(),
+            FaultEffect::Link { .. } => fault.schedule.is_random(),
+        };
+        let by_itself = |group: &Group| group.server.failures.is_some() || group.autoscaling.is_some();
+        self.loses_packets()
+            || self.health_check.through_queue
+            || self.groups.iter().any(by_itself)
+            || self.faults.iter().any(by_chance)
+    }
+
     /// The same world without what the file says will happen, and when.
     #[must_use]
     pub fn undisturbed(mut self) -> Self {

@@ -1,6 +1,6 @@
 //! Confidence intervals over replications.
 
-use super::{Estimate, Moments, Sample};
+use super::{Estimate, Nature, Sample};
 use crate::unfit::number;
 
 number! {
@@ -15,71 +15,70 @@ impl Confidence {
     pub const P95: Self = Self(0.95);
 }
 
+/// Lengths that differ by a smaller share are the same.
+const ROUNDING: f64 = 1e-9;
+
 /// An estimate over `n` replications with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// How many replications have a value.
     pub n: u64,
+    /// How many of them have one other than 0.
+    pub hit: u64,
     /// The estimate.
     pub mean: f64,
     /// Standard deviation over replications; absent with fewer than two.
     pub std_dev: Option<f64>,
-    /// Half the width of the interval; absent with fewer than two replications.
-    pub half_width: Option<f64>,
-    /// The upper end of a share that is rare, where it lies beyond that half ([`Sample::rare_bound`]).
-    pub rare_bound: Option<f64>,
+    /// The lower and the upper end; absent with fewer than two replications. The upper one is infinite where nothing bounds
+    /// it ([`Nature::ends`]).
+    pub ends: Option<(f64, f64)>,
 }
 
 impl Interval {
-    /// The lower and the upper end, if there is an interval.
-    pub fn ends(&self) -> Option<(f64, f64)> {
-        let (low, high) = self.half_width.map(|half| (self.mean - half, self.mean + half))?;
-        // What has such a bound is a share.
-        Some(self.rare_bound.map_or((low, high), |bound| (low.max(0.0), high.max(bound))))
+    /// The interval of `sample`, of a metric of this `nature`, that covers the true mean with probability `confidence`.
+    /// `None` where there is no mean.
+    pub fn of(sample: &Sample, nature: Nature, confidence: Confidence) -> Option<Self> {
+        let Estimate { n, value, std_dev } = sample.estimate()?;
+        let (hit, error) = (sample.hit(), 1.0 - confidence.0);
+        // Below nothing there is no end: all of the error is that of the upper one.
+        let tail = if hit == 0 { error } else { error / 2.0 };
+        Some(Self { n, hit: hit as u64, mean: value, std_dev, ends: nature.ends(sample, tail) })
+    }
+
+    /// Half its width, where it reaches as far below the mean as above.
+    pub fn half_width(&self) -> Option<f64> {
+        let (below, above) = self.reach()?;
+        ((below - above).abs() <= ROUNDING * above.max(self.mean.abs())).then_some(above)
+    }
+
+    /// The farthest that an end is from the mean.
+    pub fn farthest(&self) -> Option<f64> {
+        self.reach().map(|(below, above)| below.max(above))
     }
 
     /// Whether the interval covers `value`, widened by a relative `slack` of rounding.
     pub fn covers(&self, value: f64, slack: f64) -> bool {
-        (value - self.mean).abs() <= self.half_width.unwrap_or(0.0) + slack * value.abs()
+        let (low, high) = self.ends.unwrap_or((self.mean, self.mean));
+        let slack = slack * value.abs();
+        low - slack <= value && value <= high + slack
     }
 
-    /// The interval of `estimate` that covers the true value with probability `confidence`.
-    pub fn of(estimate: Estimate, confidence: Confidence) -> Self {
-        let Estimate { n, value, std_dev } = estimate;
-        Self {
-            n,
-            mean: value,
-            std_dev,
-            half_width: estimate.half_width(1.0 - confidence.0),
-            rare_bound: None,
-        }
-    }
-
-    /// The interval of a share that comes in outages, which hit whole replications.
-    pub fn of_outages(sample: &Sample, confidence: Confidence) -> Option<Self> {
-        let found = Self::of(sample.estimate()?, confidence);
-        let error = 1.0 - confidence.0;
-        // Below nothing there is no end: all of the error is that of the upper one.
-        let bound = sample.rare_bound(if sample.is_nothing() { error } else { error / 2.0 });
-        let high = found.half_width.map(|half| found.mean + half);
-        Some(Self { rare_bound: bound.filter(|bound| high.is_some_and(|high| *bound > high)), ..found })
+    fn reach(&self) -> Option<(f64, f64)> {
+        self.ends.map(|(low, high)| (self.mean - low, high - self.mean))
     }
 }
 
-/// The mean of `values` with Student's t interval (n - 1 degrees of freedom); `None` without values.
-pub fn student_interval(values: &[f64], confidence: Confidence) -> Option<Interval> {
-    let moments: Moments = values.iter().copied().collect();
-    (moments.count() > 0).then(|| Interval::of(Estimate::of_mean(&moments), confidence))
-}
-
-/// The ratio of the means of `parts` and `wholes` with its interval by the delta method ([`Sample`]).
-/// `None` if there is no whole at all.
+/// The ratio of the means of `parts` and `wholes` with Student's interval by the delta method ([`Sample`]), whatever values it
+/// may have. `None` if there is no whole at all.
 ///
 /// # Panics
 /// If the two slices differ in length.
 pub fn ratio_interval(parts: &[f64], wholes: &[f64], confidence: Confidence) -> Option<Interval> {
     let sample = Sample::ratios(parts.to_vec(), wholes.to_vec());
-    Some(Interval::of(sample.estimate()?, confidence))
+    let estimate = sample.estimate()?;
+    let Estimate { n, value, std_dev } = estimate;
+    let ends = estimate.ends(1.0 - confidence.0);
+    Some(Interval { n, hit: sample.hit() as u64, mean: value, std_dev, ends })
 }
 
 #[cfg(test)]
@@ -87,20 +86,24 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, RunSeed, exponential, normal};
 
+    fn mean_interval(values: &[f64]) -> Option<Interval> {
+        Interval::of(&Sample::values(values.to_vec()), Nature::ANY, Confidence::P95)
+    }
+
     #[test]
     fn student_interval_of_known_values() {
         // t(0.975, 4) = 2.776445; deviation of 1..5 is 1.581139.
-        let interval = student_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], Confidence::P95).unwrap();
+        let interval = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!(interval.mean, 3.0);
-        let half = interval.half_width.unwrap();
+        let half = interval.half_width().unwrap();
         assert!((half - 2.776_445 * 1.581_139 / 5.0_f64.sqrt()).abs() < 1e-5, "{half}");
     }
 
     #[test]
     fn one_value_has_no_interval_and_none_has_no_mean() {
-        let interval = student_interval(&[7.0], Confidence::P95).unwrap();
-        assert_eq!((interval.mean, interval.std_dev, interval.ends()), (7.0, None, None));
-        assert_eq!(student_interval(&[], Confidence::P95), None);
+        let interval = mean_interval(&[7.0]).unwrap();
+        assert_eq!((interval.mean, interval.std_dev, interval.ends), (7.0, None, None));
+        assert_eq!(mean_interval(&[]), None);
         assert_eq!(ratio_interval(&[0.0, 0.0], &[0.0, 0.0], Confidence::P95), None);
     }
 
@@ -118,7 +121,7 @@ mod tests {
         const TRIALS: usize = 4000;
         for _ in 0..TRIALS {
             let values: Vec<f64> = (0..5).map(|_| normal(&mut rng)).collect();
-            mean_covered += usize::from(student_interval(&values, Confidence::P95).unwrap().covers(0.0, 0.0));
+            mean_covered += usize::from(mean_interval(&values).unwrap().covers(0.0, 0.0));
             // Parts are half of the whole on average, and vary with it.
             let wholes: Vec<f64> = (0..20).map(|_| 10.0 + exponential(&mut rng)).collect();
             let parts: Vec<f64> = wholes.iter().map(|whole| 0.5 * whole + normal(&mut rng)).collect();

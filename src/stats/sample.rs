@@ -1,7 +1,6 @@
 //! What replications gave for one metric: values, or parts of wholes.
 
-use super::rare::rare_bound;
-use super::{Estimate, Moments};
+use super::{Estimate, Moments, SkewedEstimate};
 
 /// What one replication says of a metric: a value of its own, or a part of a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,11 +42,6 @@ impl Sample {
         Self { parts, wholes: Some(wholes) }
     }
 
-    /// Whether every replication gave `value`, of its own.
-    pub(super) fn is_value(&self, value: f64) -> bool {
-        self.wholes.is_none() && self.parts.iter().all(|part| *part == value)
-    }
-
     /// How many replications.
     pub fn len(&self) -> usize {
         self.parts.len()
@@ -60,8 +54,7 @@ impl Sample {
 
     /// The mean, or the ratio of the means, with its spread.
     pub fn estimate(&self) -> Option<Estimate> {
-        let moments: Moments = self.spread()?.into_iter().collect();
-        Some(Estimate { value: self.over(0..self.len())?, ..Estimate::of_mean(&moments) })
+        self.skewed().map(|skewed| skewed.estimate)
     }
 
     /// The values, or the residuals of the delta method. `None` without replications or wholes.
@@ -73,30 +66,32 @@ impl Sample {
         Some(self.parts.iter().zip(wholes).map(residual).collect())
     }
 
-    /// The upper bound, with this probability of being too low, of a ratio of which no replication found any part: of a
-    /// proportion of so many independent tries none of which came true, about 3 over their number for 5 % (the rule of
-    /// three; Hanley and Lippman-Hand 1983, doi:10.1001/jama.1983.03330370053031). Without spread there is no other.
-    pub fn bound_of_nothing(&self, error: f64) -> Option<f64> {
-        let tries: f64 = self.wholes.as_ref()?.iter().sum();
-        let nothing = tries > 0.0 && self.parts.iter().all(|part| *part == 0.0);
-        nothing.then(|| (-libm::log(error) / tries).min(1.0))
+    /// The estimate with the skewness of what it comes from.
+    pub fn skewed(&self) -> Option<SkewedEstimate> {
+        Some(SkewedEstimate::new(self.over(0..self.len())?, &self.spread()?))
     }
 
-    /// The upper bound of a share of which few replications have any part, from the number of these replications: it is too
-    /// low with probability `error`. Shares that come in outages, which hit whole replications, have no other. `None` if
-    /// they are not few, or these are no shares.
-    pub fn rare_bound(&self, error: f64) -> Option<f64> {
-        let wholes = self.wholes.as_ref()?;
+    /// The values; of parts of wholes each part over the mean whole, for replications that have a whole.
+    pub(super) fn relative(&self) -> Option<Vec<f64>> {
+        let Some(wholes) = &self.wholes else { return Some(self.parts.clone()) };
         let mean_whole = mean(wholes.iter().copied().filter(|whole| *whole > 0.0))?;
-        let hit = self.parts.iter().filter(|part| **part > 0.0).map(|part| (part / mean_whole).min(1.0));
-        // A replication without a whole says nothing.
-        let count = wholes.iter().filter(|whole| **whole > 0.0).count();
-        rare_bound(&hit.collect::<Vec<f64>>(), count, error)
+        let counted = self.parts.iter().zip(wholes).filter(|(_, whole)| **whole > 0.0);
+        Some(counted.map(|(part, _)| part / mean_whole).collect())
     }
 
-    /// Whether no replication has any part.
-    pub fn is_nothing(&self) -> bool {
-        self.parts.iter().all(|part| *part == 0.0)
+    /// What is lacking of the wholes, relative to the mean one; of values what is lacking to 1.
+    pub(super) fn lacking(&self) -> Option<Vec<f64>> {
+        let rest = |(part, whole): (&f64, &f64)| whole - part;
+        let parts = match &self.wholes {
+            Some(wholes) => self.parts.iter().zip(wholes).map(rest).collect(),
+            None => self.parts.iter().map(|part| 1.0 - part).collect(),
+        };
+        Self { parts, wholes: self.wholes.clone() }.relative()
+    }
+
+    /// How many replications have a value, or a part, other than 0.
+    pub fn hit(&self) -> usize {
+        self.parts.iter().filter(|part| **part != 0.0).count()
     }
 
     /// The estimate over these replications alone, each as often as it is named.

@@ -24,7 +24,7 @@ pub fn render(findings: &[Finding]) -> String {
 
 pub(super) fn row(finding: &Finding) -> String {
     let Finding { name, source, theory, simulated, .. } = finding;
-    let ends = match simulated.ends() {
+    let ends = match simulated.ends {
         Some((low, high)) => format!("{} to {}", number(low), number(high)),
         None => "–".to_owned(),
     };
@@ -49,10 +49,10 @@ mod tests {
     fn rows_show_five_digits_and_whether_theory_is_inside() {
         let interval = |half| Interval {
             n: 20,
+            hit: 20,
             mean: 23.4,
             std_dev: Some(1.0),
-            half_width: Some(half),
-            rare_bound: None,
+            ends: Some((23.4 - half, 23.4 + half)),
         };
         let mut finding = Finding {
             name: "M/M/1: mean wait, ms".to_owned(),

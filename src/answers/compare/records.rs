@@ -46,14 +46,14 @@ fn record(
     record.put("difference", effect.map(|effect| effect.difference).or(identical.then_some(0.0)));
     record.put_ends("ci", effect.map(|effect| effect.ends));
     record.put_ends("corrected_ci", effect.map(|effect| effect.corrected_ends));
-    record.put_ends("bootstrap_ci", effect.and_then(|effect| effect.bootstrap_ends));
     record.put("p", effect.map(|effect| effect.p));
     record.put("corrected_p", effect.map(|effect| effect.corrected_p));
     record.put("variance_ratio", effect.and_then(|effect| effect.variance_ratio));
     record.put("verdict", verdict.texts().2);
     record.put("more_replications", effect.and_then(|effect| effect.more_replications));
-    let of_block = metric.best.iter().find(|best| best.baseline == policy.baseline);
-    let standing = of_block.map(|best| match best {
+    record.put("claims", comparison.circumstances[policy.circumstance].1.claims());
+    let of_circumstance = metric.best.iter().find(|best| best.circumstance == policy.circumstance);
+    let standing = of_circumstance.map(|best| match best {
         best if best.policy == index => "best",
         best if best.rivals.contains(&index) => "may_be_as_good",
         _ => "not_best",

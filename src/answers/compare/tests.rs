@@ -54,7 +54,6 @@ fn a_known_difference_has_its_sign_size_and_verdict() {
     assert!(effect.corrected_ends.0 <= effect.ends.0 && effect.corrected_p >= effect.p);
     // Variances 2.5 and 2.5 + 0.00625 and a little covariance, over 0.00625: hundreds of times.
     assert!(effect.variance_ratio.unwrap() > 500.0);
-    assert!(effect.bootstrap_ends.is_some(), "five replications are few");
     assert_eq!(found.metrics[0].rows[0].verdict, ComparisonVerdict::Baseline);
 }
 
@@ -67,14 +66,13 @@ fn identical_cells_are_one_policy_and_equal_values_are_identical() {
     assert_eq!(policy.cells, [8, 9, 10]);
     assert_eq!(found.policies[0].cells, [0, 1], "stay is now the baseline's equal");
     assert_eq!(found.policies.len(), 10);
-    assert_eq!(found.tests, 9);
+    assert_eq!(found.circumstances[0].1.claims(), 45, "every pair of ten");
     let again = asked(
         SampleFolder { zero: Some("failed_refused"), ..SampleFolder::default() }.results(),
         None,
         &["failed_refused"],
     );
     assert!(again.metrics[0].rows[1..].iter().all(|row| row.verdict == ComparisonVerdict::Identical));
-    assert_eq!(again.tests, 0);
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! One candidate: its objective, and how it stands to each constraint.
 
 use super::{Constraint, ConstraintStanding};
-use crate::answers::compare::draws;
-use crate::metrics::Metric;
 use crate::results::observed::Observed;
-use crate::stats::{Estimate, Paired};
+use crate::stats::{Estimate, Nature, Sample};
 
 /// A share that is all but all.
 const LARGEST: f64 = 1.0 - 1e-9;
@@ -40,7 +38,7 @@ pub struct Check {
 pub struct Rank {
     /// This one's minus the recommended one's, paired by replication.
     pub difference: f64,
-    /// Its interval, corrected for all candidates.
+    /// Its interval, which holds together with those of any two candidates.
     pub ends: Option<(f64, f64)>,
     /// Whether the difference is shown.
     pub told_apart: bool,
@@ -58,8 +56,7 @@ impl RankedCandidate {
     ) -> Self {
         let cell = &observed.cells()[cells[0]];
         let checks = constraints.iter().map(|(metric, constraint)| {
-            let stream = format!("{} {}", constraint.metric, cell.number);
-            check(&Paired::alone(observed.sample(cell, *metric)), constraint, error, &stream)
+            check(&observed.sample(cell, *metric), observed.nature(cell, *metric), constraint, error)
         });
         Self {
             objective: objective.map(|estimate| estimate.value),
@@ -83,27 +80,21 @@ pub fn more_replications(checks: &[Check]) -> Option<u64> {
     undecided.map(|check| check.more_replications).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// How a cell stands to `constraint`, if each bound misses with probability `error`; a bootstrap draws from `stream`.
-pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream: &str) -> Check {
+/// How a cell stands to `constraint`, if each bound of its metric, which is of this `nature`, misses with probability `error`.
+pub(crate) fn check(sample: &Sample, nature: Nature, constraint: &Constraint, error: f64) -> Check {
     let missing =
         Check { value: None, ends: None, standing: ConstraintStanding::Missing, more_replications: None };
-    let Some(test) = sample.test() else { return missing };
-    let estimate = test.difference;
-    // A two-sided interval with twice the error has one-sided bounds with the error.
-    let Some(student) = estimate.ends(2.0 * error) else {
+    let Some(estimate) = sample.estimate() else { return missing };
+    let Some(ends) = nature.ends(sample, error) else {
         return Check { value: Some(estimate.value), ..missing };
     };
-    let resampled =
-        if test.needs_bootstrap() { sample.bootstrap_interval(2.0 * error, draws(stream)) } else { None };
-    // Where Student's t can't be trusted, neither bound may be the only one.
-    let ends = resampled.map_or(student, |(low, high)| (student.0.min(low), student.1.max(high)));
-    let in_outages = Metric::of(&constraint.metric).comes_in_outages();
-    let rare = if in_outages { sample.rare_bound(error) } else { sample.bound_of_nothing(error) };
-    let ends = rare.map_or(ends, |bound| (ends.0.max(0.0), ends.1.max(bound)));
     let standing = constraint.standing(ends);
-    let needed = || match rare {
-        Some(bound) => needed_of_rare(&estimate, (bound, constraint.limit)),
-        None => estimate.replications_to_reach(constraint.limit, 2.0 * error),
+    let needed = || {
+        if nature.is_bounded_by_count(sample) {
+            needed_of_rare(&estimate, (ends.1, constraint.limit))
+        } else {
+            estimate.replications_to_reach(constraint.limit, 2.0 * error)
+        }
     };
     let more_replications = match standing {
         ConstraintStanding::Undecided => needed().map(|needed| needed.saturating_sub(estimate.n).max(1)),
@@ -116,7 +107,7 @@ pub(crate) fn check(sample: &Paired, constraint: &Constraint, error: f64, stream
 /// between the two falls about as their number grows. `None` if the limit is not above the estimate.
 fn needed_of_rare(estimate: &Estimate, (bound, limit): (f64, f64)) -> Option<u64> {
     let room = limit - estimate.value;
-    if room <= 0.0 {
+    if room <= 0.0 || bound.is_infinite() {
         return None;
     }
     // None of n keeps to 1 - error^(1/n), of which logarithms are exact.
@@ -131,13 +122,15 @@ fn needed_of_rare(estimate: &Estimate, (bound, limit): (f64, f64)) -> Option<u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Sample;
+    use crate::stats::Range;
+
+    const SHARE: Nature = Nature { range: Range::Share, is_ruled: false };
 
     #[test]
     fn nothing_seen_in_few_replications_keeps_to_no_narrow_limit() {
         let of = |count: usize, limit: &str| {
             let sample = Sample::ratios(vec![0.0; count], vec![1e6; count]);
-            check(&Paired::alone(sample), &limit.parse().unwrap(), 0.05, "nothing")
+            check(&sample, SHARE, &limit.parse().unwrap(), 0.05)
         };
         // None of n is 1 - 0.05^(1/n) at most: 25.9 % with 10, and 1 % with 299, however many connections there are.
         let few = of(10, "failure_ratio<=1%");
@@ -155,7 +148,7 @@ mod tests {
             let mut parts = vec![0.0; 20];
             parts[7] = share * 1000.0;
             let sample = Sample::ratios(parts, vec![1000.0; 20]);
-            check(&Paired::alone(sample), &"failure_ratio<=5%".parse().unwrap(), 0.05, "one")
+            check(&sample, SHARE, &"failure_ratio<=5%".parse().unwrap(), 0.05)
         };
         let small = of(0.001);
         assert_eq!(small.standing, ConstraintStanding::Undecided);

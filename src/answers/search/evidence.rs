@@ -1,8 +1,8 @@
 //! What the tried values of a line say beside the answer: where a metric rises and falls, and what may be as good.
 
-use super::{SearchedLine, TriedValue};
-use crate::answers::compare::{FAMILY_ERROR, not_told_apart};
-use crate::stats::holm;
+use super::{Question, SearchedLine, TriedValue};
+use crate::answers::compare::FAMILY_ERROR;
+use crate::stats::{Family, PairedTest};
 
 /// A change between two neighbours among the tried values, shown with confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,35 +15,36 @@ pub struct Turn {
     pub rises: bool,
 }
 
-/// Where a metric, by position, changes along `line`: paired differences of neighbours, corrected for all of them.
-pub(super) fn turns(line: &SearchedLine, metric: usize) -> Vec<Turn> {
-    let points: Vec<(usize, &TriedValue)> = line.points.iter().map(|(at, point)| (*at, point)).collect();
-    let tests: Vec<Option<(f64, f64)>> =
-        points.windows(2).map(|pair| difference(pair[0].1, pair[1].1, metric)).collect();
-    let p_values: Vec<f64> = tests.iter().map(|test| test.map_or(1.0, |(_, p)| p)).collect();
-    let judged = holm(&p_values, FAMILY_ERROR);
-    let mut turns = Vec::new();
-    for ((pair, test), judged) in points.windows(2).zip(tests).zip(judged) {
-        if let (Some((change, _)), true) = (test, judged.rejected) {
-            turns.push(Turn { from: pair[0].0, to: pair[1].0, rises: change > 0.0 });
-        }
+impl Question {
+    /// Where a metric, by position, changes along `line`: paired differences of neighbours. All that may be found of a line
+    /// holds together with what else is said of it.
+    pub(super) fn turns(&self, line: &SearchedLine, metric: usize) -> Vec<Turn> {
+        let family = Family::new(FAMILY_ERROR / 2.0, (self.steps_max() - 1) * self.metrics.len());
+        let points: Vec<(usize, &TriedValue)> = line.points.iter().map(|(at, point)| (*at, point)).collect();
+        let turn = |pair: &[(usize, &TriedValue)]| {
+            let test = self.difference(pair[0].1, pair[1].1, metric)?;
+            let (from, to, rises) = (pair[0].0, pair[1].0, test.difference.estimate.value > 0.0);
+            test.p_value().is_some_and(|p| family.shows(p)).then_some(Turn { from, to, rises })
+        };
+        points.windows(2).filter_map(turn).collect()
     }
-    turns
-}
 
-/// The positions of `line` that are not told apart from the best one, in the first metric.
-pub(super) fn rivals(line: &SearchedLine, best: usize) -> Vec<usize> {
-    let others = line.points.keys().copied().filter(|at| *at != best);
-    not_told_apart(others.collect(), |at| {
-        let test = difference(&line.points[&best], &line.points[&at], 0);
-        // A position without a value is no rival; one that can't be tested is.
-        let has_value = line.points[&at].sample(0).estimate().is_some();
-        test.map_or(if has_value { 1.0 } else { 0.0 }, |(_, p)| p)
-    })
-}
+    /// The positions of `line` that are not told apart from the best one, in the first metric.
+    pub(super) fn rivals(&self, line: &SearchedLine, best: usize) -> Vec<usize> {
+        let family = Family::of_pairs(FAMILY_ERROR / 2.0, self.steps_max());
+        let is_rival = |at: &usize| {
+            // A position without a value is no rival; one that can't be tested is.
+            let has_value = line.points[at].sample(0).estimate().is_some();
+            let test = self.difference(&line.points[&best], &line.points[at], 0);
+            has_value && !test.and_then(|test| test.p_value()).is_some_and(|p| family.shows(p))
+        };
+        line.points.keys().copied().filter(|at| *at != best).filter(is_rival).collect()
+    }
 
-/// The paired difference, second minus first, and its p-value.
-fn difference(first: &TriedValue, second: &TriedValue, metric: usize) -> Option<(f64, f64)> {
-    let test = first.paired(second, metric).test()?;
-    Some((test.difference.value, test.difference.p_value(0.0)?))
+    /// The paired difference, second minus first.
+    fn difference(&self, first: &TriedValue, second: &TriedValue, metric: usize) -> Option<PairedTest> {
+        let is_ruled = [first, second].iter().all(|point| self.nature(point, metric).is_ruled);
+        let pairs = first.paired(second, metric);
+        pairs.test(is_ruled).filter(|_| pairs.len() > 1)
+    }
 }

@@ -6,7 +6,7 @@ use super::*;
 fn point(value: f64) -> TriedValue {
     let noise = [0.01, -0.02, 0.015, 0.0, -0.01, 0.02, -0.015, 0.005];
     let near = |noise: f64| Some(Observation::Value(value * (1.0 + 0.1 * noise)));
-    TriedValue { observations: vec![noise.map(near).to_vec()] }
+    TriedValue { health_varies: true, observations: vec![noise.map(near).to_vec()] }
 }
 
 /// Asks until there is an answer; every position that is asked for gets the value of `metric`.
@@ -102,7 +102,7 @@ fn a_second_valley_is_evidence_and_missing_values_are_worst() {
 
     let mut line = SearchedLine::default();
     while let Sought::Missing(positions) = question.ask(&line) {
-        let nothing = || TriedValue { observations: vec![vec![None; 8]] };
+        let nothing = || TriedValue { health_varies: true, observations: vec![vec![None; 8]] };
         line.points.extend(positions.into_iter().map(|at| (at, nothing())));
     }
     let Sought::Found(answer) = question.ask(&line) else { panic!("it has ended") };

@@ -2,13 +2,12 @@
 
 use super::baseline_text;
 use crate::answers::compare::{
-    BOOTSTRAP_SEED, ComparedPolicy, ComparedRow, Comparison, ComparisonVerdict, Effect, MetricRows,
+    ComparedPolicy, ComparedRow, Comparison, ComparisonVerdict, Effect, MetricRows,
 };
-use crate::cli::table::{Table, cells_text, interval, needed_text, p_text, range_text, signed};
+use crate::cli::table::{Table, cells_text, family_text, interval, needed_text, p_text, range_text, signed};
 use crate::metrics::Good;
 use crate::metrics::unit::Unit;
 use crate::results::observed::Observed;
-use crate::stats::RESAMPLES;
 
 /// A variance ratio above which more digits say nothing.
 const HUGE: f64 = 9999.0;
@@ -31,24 +30,13 @@ pub(super) fn render(observed: &Observed, comparison: &Comparison) -> String {
 fn section(observed: &Observed, comparison: &Comparison, metric: &MetricRows) -> String {
     let definition = metric.metric.definition;
     let good = if metric.metric.good == Good::Low { " (low is good)" } else { "" };
-    let is_checked =
-        |row: &ComparedRow| row.effect.as_ref().is_some_and(|effect| effect.bootstrap_ends.is_some());
-    let checked = metric.rows.iter().any(is_checked);
-    let header =
-        ["", "cell", "value", "difference", "corrected interval", "bootstrap 95 %", "p", "CRN", "verdict"];
-    let right = [false, false, true, true, false, false, true, true, false];
-    let mut table = Table::new(&shown(header, checked));
+    let mut table = Table::new(&["", "cell", "value", "difference", "interval", "p", "CRN", "verdict"]);
     for (policy, row) in comparison.policies.iter().zip(&metric.rows) {
-        table.row(shown(fields(observed, metric, policy, row), checked));
+        table.row(fields(observed, metric, policy, row));
     }
-    let (table, best) = (table.render("  ", &shown(right, checked)), best_text(observed, comparison, metric));
+    let table = table.render("  ", &[false, false, true, true, false, true, true, false]);
+    let best = best_text(observed, comparison, metric);
     format!("{}: {definition}{good}\n{table}{best}", metric.name)
-}
-
-/// What stands in the columns, of which that of the bootstrap is shown only where one `checked` something.
-fn shown<T>(columns: [T; 9], checked: bool) -> Vec<T> {
-    let columns = columns.into_iter().enumerate().filter(|(column, _)| checked || *column != 5);
-    columns.map(|(_, column)| column).collect()
 }
 
 fn fields(
@@ -56,7 +44,7 @@ fn fields(
     metric: &MetricRows,
     policy: &ComparedPolicy,
     row: &ComparedRow,
-) -> [String; 9] {
+) -> [String; 8] {
     let unit = metric.metric.format;
     let effect = row.effect.as_ref();
     let of = |text: fn(Unit, &Effect) -> String| effect.map(|effect| text(unit, effect)).unwrap_or_default();
@@ -66,7 +54,6 @@ fn fields(
         row.value.map_or_else(|| "–".to_owned(), |value| unit.text(value)),
         of(|unit, effect| signed(unit, effect.difference)),
         of(|unit, effect| interval(unit, effect.corrected_ends)),
-        of(|unit, effect| effect.bootstrap_ends.map(|ends| interval(unit, ends)).unwrap_or_default()),
         of(|_, effect| p_text(effect.corrected_p)),
         of(|_, effect| effect.variance_ratio.map_or_else(|| "–".to_owned(), factor)),
         verdict(policy, row),
@@ -92,12 +79,14 @@ fn verdict(policy: &ComparedPolicy, row: &ComparedRow) -> String {
     }
 }
 
-/// The best of each block, and those that may be as good.
+/// The best of each circumstance, and those that may be as good.
 fn best_text(observed: &Observed, comparison: &Comparison, metric: &MetricRows) -> String {
     let name = |index: usize| cells_text(observed.results(), &comparison.policies[index].cells);
     let mut text = String::new();
     for best in &metric.best {
-        text += &format!("  best: {}", name(best.policy));
+        let values = &comparison.circumstances[best.circumstance].0.values;
+        let values: String = values.iter().map(|(axis, value)| format!(" with {axis} = {value}")).collect();
+        text += &format!("  best{values}: {}", name(best.policy));
         if !best.rivals.is_empty() {
             let rivals: Vec<String> = best.rivals.iter().map(|rival| name(*rival)).collect();
             text += &format!("; not told apart from it: {}", rivals.join(", "));
@@ -108,21 +97,10 @@ fn best_text(observed: &Observed, comparison: &Comparison, metric: &MetricRows) 
 }
 
 fn legend(comparison: &Comparison) -> String {
-    let effects =
-        comparison.metrics.iter().flat_map(|metric| &metric.rows).filter_map(|row| row.effect.as_ref());
-    let bootstrapped = effects.filter(|effect| effect.bootstrap_ends.is_some()).count();
-    let mut text = format!(
+    format!(
         "* baseline  + better  - worse  > higher  < lower  = identical in every replication  ? no difference shown\n\
-         Differences are cell minus baseline; ratios are ratios of means (delta method). Intervals (Student's t) and p are\n\
-         corrected for the {} differences above: all verdicts together are right with 95 % confidence (Holm).\n\
+         Differences are cell minus baseline; ratios are ratios of means (delta method).\n{}\n\
          CRN: as many times more replications would have been needed without common random numbers.\n",
-        comparison.tests
-    );
-    if bootstrapped > 0 {
-        text += &format!(
-            "Where replications are few or differences skewed, a bootstrap (BCa, {RESAMPLES} resamples, seed \
-             {BOOTSTRAP_SEED})\nmust exclude 0 too.\n"
-        );
-    }
-    text
+        family_text(comparison)
+    )
 }

@@ -25,8 +25,8 @@ pub(super) fn render(
         text += &section_text(observed, request, section);
         text.push('\n');
     }
-    text += "Bounds and verdicts are right together with 95 % confidence: the error is shared out over all constraints and\n\
-             cells of a table (Bonferroni); differences are paired by replication and corrected too (Holm).\n";
+    text += "All bounds and differences of a table hold together with 95 % confidence: half of the error is that of the\n\
+             bounds of all its constraints and cells, half that of the differences of any two cells, paired by replication.\n";
     if !same.is_empty() {
         text.push('\n');
         text += &same_text(observed, same);
@@ -47,7 +47,11 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
         text += &format!("   binds: {}\n", request.constraints[*index]);
     }
     if section.binding.is_empty() && !request.constraints.is_empty() {
-        text += "   nothing binds: it is the best of all cells\n";
+        text += if section.is_best_of_all() {
+            "   nothing binds: it is the best of all cells\n"
+        } else {
+            "   nothing binds; cells that are not told apart from it may be better\n"
+        };
     }
     text += &table(observed, request, section);
     for (index, candidate) in section.candidates.iter().enumerate() {
@@ -55,13 +59,20 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
             continue;
         }
         text += &match more_replications(&candidate.checks) {
-            Some(more) if is_unseen(request, candidate) => format!(
+            Some(more) if is_unseen(candidate) => format!(
                 "   {}: not known; about {} more replications would show it if there are none\n",
                 name(index),
                 count_text(more)
             ),
             Some(more) => {
-                format!("   {}: about {} more replications would decide\n", name(index), count_text(more))
+                let more = count_text(more);
+                format!(
+                    "   {}: about {more} more replications would decide if means are as they look\n",
+                    name(index)
+                )
+            }
+            None if is_unseen(candidate) => {
+                format!("   {}: not known; that no replication has any bounds no mean\n", name(index))
             }
             None => format!("   {}: no number of replications would decide\n", name(index)),
         };
@@ -69,13 +80,10 @@ fn section_text(observed: &Observed, request: &RecommendRequest, section: &Secti
     text
 }
 
-/// Whether all that is undecided of `candidate` is a share that no replication has any of.
-fn is_unseen(request: &RecommendRequest, candidate: &RankedCandidate) -> bool {
-    let checks = request.constraints.iter().zip(&candidate.checks);
-    let mut undecided = checks.filter(|(_, check)| check.standing == ConstraintStanding::Undecided);
-    undecided.all(|(constraint, check)| {
-        Metric::of(&constraint.metric).comes_in_outages() && check.value == Some(0.0)
-    })
+/// Whether all that is undecided of `candidate` is what no replication has any of.
+fn is_unseen(candidate: &RankedCandidate) -> bool {
+    let undecided = candidate.checks.iter().filter(|check| check.standing == ConstraintStanding::Undecided);
+    undecided.into_iter().all(|check| check.value == Some(0.0))
 }
 
 fn table(observed: &Observed, request: &RecommendRequest, section: &Section) -> String {

@@ -69,7 +69,10 @@ fn width_text(experiment: &Experiment, standing: &CellStanding) -> String {
     let cell = experiment.describe(&experiment.cells()[standing.cell]);
     let metric = precision.metric.name;
     let text = |value: f64| Metric::of(metric).format.text(value);
-    format!("  {metric} ±{}, wanted ±{}, in {cell}", text(width.half), text(width.allowed))
+    if width.half.is_infinite() {
+        return format!("  {metric} the same in all runs so far, in {cell}");
+    }
+    format!("  {metric} to within {}, wanted {}, in {cell}", text(width.half), text(width.allowed))
 }
 
 /// What `account` is after so much time.

@@ -28,20 +28,17 @@ pub(super) fn estimate(results: &Results, cell: &ResultCell, metric: &Metric) ->
     })
 }
 
-/// Whether the upper end of a row is that of a share of which few replications have any: it lies farther from the mean
-/// than the lower one.
+/// Whether the upper end of a row comes of how few replications have any: fewer than half.
 pub(super) fn is_open_above(row: &SummaryRow) -> bool {
-    let ends = row.mean.zip(row.ci_low.zip(row.ci_high));
-    let is_farther =
-        |(mean, (low, high)): (f64, (f64, f64))| high - mean > (mean - low) * (1.0 + 1e-6) + 1e-9;
-    Metric::of(&row.metric).comes_in_outages() && ends.is_some_and(is_farther)
+    let is_rare = row.n.zip(row.n_nonzero).is_some_and(|(n, any)| 2.0 * any < n);
+    is_rare && row.ci_high > row.mean
 }
 
 /// What is said where an upper end of a metric that is `shown` is left out.
 pub(super) fn open_ends(results: &Results, shown: impl Fn(&str) -> bool) -> Option<String> {
     let is_open = results.summary.values().any(|row| shown(&row.metric) && is_open_above(row));
     is_open.then(|| {
-        "Where few or no replications have a failure, the upper end of the interval is not drawn; summary.csv has it.".to_owned()
+        "Where few or no replications have any, the upper end of the interval is not drawn; summary.csv has it.".to_owned()
     })
 }
 
@@ -124,7 +121,7 @@ mod tests {
         let cell = results.cells[0].clone();
         assert_eq!(open_ends(&results, |name| name == metric.name), None);
         let row = results.summary.get_mut(&(cell.number, metric.name.to_owned())).expect("a row");
-        (row.mean, row.ci_low, row.ci_high) = (Some(0.0), Some(0.0), Some(0.26));
+        (row.mean, row.ci_low, row.ci_high, row.n_nonzero) = (Some(0.0), Some(0.0), Some(0.26), Some(0.0));
         assert_eq!(estimate(&results, &cell, metric).and_then(|value| value.interval), Some((0.0, 0.0)));
         assert!(open_ends(&results, |name| name == metric.name).is_some());
         assert_eq!(open_ends(&results, |name| name == "requests"), None);

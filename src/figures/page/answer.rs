@@ -19,17 +19,21 @@ pub(super) fn html(subject: &Subject) -> String {
         Ok(comparison) => comparison,
         Err(reason) => return none(reason),
     };
-    let Some(block) = block(comparison) else { return none("there are no cells to compare") };
+    let Some(circumstance) = circumstance(comparison) else { return none("there are no cells to compare") };
     let topics: Vec<&MetricRows> =
         comparison.metrics.iter().filter(|metric| !metric.metric.words.topic.is_empty()).collect();
     let best: Vec<String> =
-        topics.iter().filter_map(|metric| best(subject, comparison, metric, block)).collect();
-    let mut text = format!("<div class=\"answer\">\n<p>{}.</p>\n", capitalized(&best.join("; ")));
-    let (lines, all) = lines(comparison, block, subject);
+        topics.iter().filter_map(|metric| best(subject, comparison, metric, circumstance)).collect();
+    let values = &comparison.circumstances[circumstance].0.values;
+    let values: Vec<String> = values.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+    let place =
+        if values.is_empty() { String::new() } else { format!("At {}: ", escaped(&values.join(", "))) };
+    let mut text = format!("<div class=\"answer\">\n<p>{}.</p>\n", capitalized(&(place + &best.join("; "))));
+    let (lines, all) = lines(comparison, circumstance, subject);
     if lines.is_empty() {
         return text + "<p>There is nothing to compare it with.</p>\n</div>\n";
     }
-    text += &format!("<p>Against {}:</p>\n<ul>\n", escaped(&cells_text(&subject.results, &[block])));
+    text += &format!("<p>Against {}:</p>\n<ul>\n", escaped(&baseline(comparison, circumstance, subject)));
     for policy in &lines {
         let clauses: Vec<String> = topics.iter().filter_map(|metric| clause(metric, *policy)).collect();
         let name = escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
@@ -43,17 +47,34 @@ pub(super) fn html(subject: &Subject) -> String {
     text
 }
 
-/// The baseline's cell that the answer is about: the middle one, where shared axes give it several.
-fn block(comparison: &Comparison) -> Option<usize> {
-    let mut cells: Vec<usize> = comparison.policies.iter().map(|policy| policy.baseline).collect();
+/// The circumstance that the answer is about: the middle one, where there are several.
+fn circumstance(comparison: &Comparison) -> Option<usize> {
+    let mut found: Vec<usize> = comparison.policies.iter().map(|policy| policy.circumstance).collect();
+    found.sort_unstable();
+    found.dedup();
+    spread(found, 1).first().copied()
+}
+
+/// What the others are compared with there: a cell, or the arm of several.
+fn baseline(comparison: &Comparison, circumstance: usize, subject: &Subject) -> String {
+    let own = comparison.policies.iter().filter(|policy| policy.circumstance == circumstance);
+    let mut cells: Vec<usize> = own.map(|policy| policy.baseline).collect();
     cells.sort_unstable();
     cells.dedup();
-    spread(cells, 1).first().copied()
+    match cells[..] {
+        [cell] => cells_text(&subject.results, &[cell]),
+        _ => subject.results.arms[comparison.baseline.arm].clone(),
+    }
 }
 
 /// Who has the lowest value of `metric`, and who may be as good.
-fn best(subject: &Subject, comparison: &Comparison, metric: &MetricRows, block: usize) -> Option<String> {
-    let best = metric.best.iter().find(|best| best.baseline == block)?;
+fn best(
+    subject: &Subject,
+    comparison: &Comparison,
+    metric: &MetricRows,
+    circumstance: usize,
+) -> Option<String> {
+    let best = metric.best.iter().find(|best| best.circumstance == circumstance)?;
     let name = |policy: &usize| escaped(&cells_text(&subject.results, &comparison.policies[*policy].cells));
     let value =
         metric.rows[best.policy].value.map(|value| format!(" ({})", metric.metric.format.text(value)));
@@ -73,10 +94,10 @@ fn best(subject: &Subject, comparison: &Comparison, metric: &MetricRows, block: 
 }
 
 /// The policies that get a line, some of every arm, and how many there are.
-fn lines(comparison: &Comparison, block: usize, subject: &Subject) -> (Vec<usize>, usize) {
+fn lines(comparison: &Comparison, circumstance: usize, subject: &Subject) -> (Vec<usize>, usize) {
     let policies = &comparison.policies;
     let others: Vec<usize> = (0..policies.len())
-        .filter(|at| policies[*at].baseline == block && !policies[*at].is_baseline())
+        .filter(|at| policies[*at].circumstance == circumstance && !policies[*at].is_baseline())
         .collect();
     let arm = |at: &usize| subject.results.cells[policies[*at].cells[0]].arm;
     let of_arms = others.chunk_by(|a, b| arm(a) == arm(b));

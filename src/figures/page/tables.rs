@@ -1,12 +1,14 @@
 //! The tables of a page: every cell, every comparison, and every threshold.
 
 use super::Subject;
-use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, FAMILY_ERROR, MetricRows};
+use crate::answers::compare::{ComparedPolicy, ComparedRow, ComparisonVerdict, MetricRows};
 use crate::answers::offered::OfferedLoads;
 use crate::answers::thresholds::{JudgedThreshold, count_text, judged, shown};
 use crate::figures::charts::spread;
 use crate::figures::markup::escaped;
-use crate::figures::wording::{capitalized, cells_text, interval, needed_text, p_text, signed, with_ends};
+use crate::figures::wording::{
+    capitalized, cells_text, family_text, interval, needed_text, p_text, signed, with_ends,
+};
 use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::metrics::{Good, Metric};
@@ -101,11 +103,9 @@ pub(super) fn comparison(subject: &Subject) -> String {
         Err(reason) => return note(&format!("Nothing is compared: {reason}.")),
     };
     let mut text = note(&format!(
-        "Cells against those of {}, paired by replication. Intervals and p are corrected for all {} differences: together \
-         the verdicts are right with {} confidence.",
+        "Cells against those of {}, paired by replication. {}",
         subject.results.arms[comparison.baseline.arm],
-        comparison.tests,
-        Unit::Percent.text(1.0 - FAMILY_ERROR)
+        family_text(comparison)
     ));
     for metric in &comparison.metrics {
         let definition = metric.metric.definition;

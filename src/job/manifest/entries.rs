@@ -192,10 +192,14 @@ pub struct NotReached {
     pub name: String,
     /// How many replications it had.
     pub replications: u32,
-    /// Half the width of its interval; absent if there is none.
+    /// Half the width of its interval, or how far the farther end is from the mean; absent if there is none, or nothing bounds
+    /// it.
     pub half_width: Option<f64>,
     /// Half the width that this may have.
     pub allowed_half_width: Option<f64>,
+    /// About how many replications would take it there; absent if no number would.
+    #[serde(default)]
+    pub replications_needed: Option<usize>,
 }
 
 impl PrecisionEntry {
@@ -212,8 +216,9 @@ impl PrecisionEntry {
             cell: standing.cell,
             name: experiment.describe(&experiment.cells()[standing.cell]),
             replications: standing.replications,
-            half_width: standing.width.map(|width| width.half),
+            half_width: standing.width.map(|width| width.half).filter(|half| half.is_finite()),
             allowed_half_width: standing.width.map(|width| width.allowed),
+            replications_needed: standing.needed,
         });
         Some(Self {
             metric: precision.metric.name.to_owned(),
@@ -229,21 +234,32 @@ impl PrecisionEntry {
     /// A line for each cell that ended without its precision.
     pub(super) fn warnings(&self) -> Vec<String> {
         let (metric, unit) = (&self.metric, Metric::of(&self.metric).format);
-        let warning = |NotReached { name, replications, half_width, allowed_half_width, .. }: &NotReached| {
-            let Some((half, allowed)) = half_width.zip(*allowed_half_width) else {
+        let warning = |missed: &NotReached| {
+            let NotReached {
+                name, replications, half_width, allowed_half_width, replications_needed, ..
+            } = missed;
+            let what = format!("{metric} of {name}");
+            let Some(allowed) = *allowed_half_width else {
                 return format!(
-                    "{metric} of {name} has no value in {replications} replications: its precision can't be judged"
+                    "{what} has no value in {replications} replications: its precision can't be judged"
                 );
             };
-            let (known, asked) = (unit.text(half), unit.text(allowed));
-            let why = if half <= allowed {
-                format!("within ±{asked}, but not for long enough to be believed")
-            } else {
-                format!("not to ±{asked}")
+            let asked = unit.text(allowed);
+            let known = match *half_width {
+                None => format!("can be anything after {replications} replications that are all alike"),
+                Some(half) if half <= allowed => format!(
+                    "is known to within {} after {replications} replications, but was not for long enough to be believed",
+                    unit.text(half)
+                ),
+                Some(half) => format!(
+                    "is known to within {} after {replications} replications, not to within {asked}",
+                    unit.text(half)
+                ),
             };
+            let needed = replications_needed.map(|count| format!(" (it would take about {count})"));
             format!(
-                "{metric} of {name} is known to ±{known} after {replications} replications, {why}: the precision is not \
-                 reached; raise max_replications"
+                "{what} {known}: the precision is not reached; raise max_replications{}",
+                needed.unwrap_or_default()
             )
         };
         self.not_reached.iter().map(warning).collect()
@@ -262,6 +278,7 @@ mod tests {
             replications: 40,
             half_width,
             allowed_half_width,
+            replications_needed: Some(160),
         };
         let widths = [(Some(0.002), Some(0.001)), (Some(0.0009), Some(0.001)), (None, None)];
         let entry = PrecisionEntry {
@@ -274,8 +291,8 @@ mod tests {
             not_reached: widths.into_iter().map(|(half, allowed)| missed(half, allowed)).collect(),
         };
         insta::assert_snapshot!(entry.warnings().join("\n"), @"
-        failure_ratio of arm `a` is known to ±0.2 % after 40 replications, not to ±0.1 %: the precision is not reached; raise max_replications
-        failure_ratio of arm `a` is known to ±0.09 % after 40 replications, within ±0.1 %, but not for long enough to be believed: the precision is not reached; raise max_replications
+        failure_ratio of arm `a` is known to within 0.2 % after 40 replications, not to within 0.1 %: the precision is not reached; raise max_replications (it would take about 160)
+        failure_ratio of arm `a` is known to within 0.09 % after 40 replications, but was not for long enough to be believed: the precision is not reached; raise max_replications (it would take about 160)
         failure_ratio of arm `a` has no value in 40 replications: its precision can't be judged
         ");
     }

@@ -17,27 +17,25 @@ pub struct MetricSummary {
 
 results_file! {
     SummaryRow in "summary.csv": "A metric of a cell over its replications.";
-    of (metric: &'static Metric, found: Option<Interval>, ends: Option<(f64, f64)>)
+    of (metric: &'static Metric, found: Option<Interval>)
     text metric "the metric's name" = metric.name;
     text unit "its unit" = metric.unit;
     count n ["1"] "how many replications have a value" = found.map_or(0, |interval| interval.n);
     number mean ["of the metric"] "their mean" = found.map(|interval| interval.mean);
     number std_dev ["of the metric"] "their standard deviation" = found.and_then(|interval| interval.std_dev);
-    number ci_low ["of the metric"] "the lower end of the mean's confidence interval" = ends.map(|(low, _)| low);
-    number ci_high ["of the metric"] "its upper end" = ends.map(|(_, high)| high);
-    number confidence ["1"] "its confidence, 0 to 1" = ends.map(|_| CONFIDENCE.into());
+    number ci_low ["of the metric"] "the lower end of the mean's confidence interval" = found.and_then(|interval| Some(interval.ends?.0));
+    number ci_high ["of the metric"] "its upper end; empty where nothing bounds it"
+        = found.and_then(|interval| Some(interval.ends?.1)).filter(|high| high.is_finite());
+    number confidence ["1"] "its confidence, 0 to 1" = found.and_then(|interval| interval.ends).map(|_| CONFIDENCE.into());
+    count n_nonzero ["1"] "how many of the replications have a value other than 0" = found.map_or(0, |interval| interval.hit);
 }
 
-/// Each metric over the replications of a cell, of which each said something of all, in the order of [`METRICS`].
-pub fn summarize(replications: &[Vec<Option<Observation>>]) -> Vec<MetricSummary> {
+/// Each metric over the replications of a cell, of which each said something of all, in the order of [`METRICS`]; whether
+/// health differs between them ([`Scenario::health_varies`](crate::sim::scenario::Scenario::health_varies)).
+pub fn summarize(replications: &[Vec<Option<Observation>>], health_varies: bool) -> Vec<MetricSummary> {
     let one = |(index, metric): (usize, &'static Metric)| {
         let sample: Sample = replications.iter().filter_map(|found| found[index]).collect();
-        let interval = if metric.comes_in_outages() {
-            Interval::of_outages(&sample, CONFIDENCE)
-        } else {
-            sample.estimate().map(|estimate| Interval::of(estimate, CONFIDENCE))
-        };
-        MetricSummary { metric, interval }
+        MetricSummary { metric, interval: Interval::of(&sample, metric.nature(health_varies), CONFIDENCE) }
     };
     METRICS.iter().enumerate().map(one).collect()
 }
@@ -45,6 +43,6 @@ pub fn summarize(replications: &[Vec<Option<Observation>>]) -> Vec<MetricSummary
 impl MetricSummary {
     /// The fields of its row after cell, arm and axes.
     pub fn fields(self) -> Vec<Field<'static>> {
-        SummaryRow::fields(self.metric, self.interval, self.interval.and_then(|interval| interval.ends()))
+        SummaryRow::fields(self.metric, self.interval)
     }
 }

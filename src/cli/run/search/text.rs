@@ -11,12 +11,12 @@ use crate::metrics::Metric;
 const NONE: &str = "–";
 
 const BOUNDARY_LEGEND: &str = "\
-A value counts as kept if its confidence bound is, not its estimate. The bounds of a line hold together with 95 %
-confidence: the error is shared out over the constraints and all values that may be tried (Bonferroni).
+A value counts as kept if its confidence bound is, not its estimate. All that is said of a line holds together with 95 %
+confidence: the error is shared out over the constraints and all values that may be tried.
 ";
 const BEST_LEGEND: &str = "\
-The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired
-by replication, corrected for all that were tried (Holm). Interval: 95 %.
+The bracket holds the best value if there is only one valley (or hill). Values are told apart by differences paired by
+replication; all of a line hold together with 95 % confidence. The interval beside a mean has 95 % by itself.
 ";
 
 /// A line by its name, and the answer for it.
