@@ -9,6 +9,7 @@ pub mod coverage;
 mod law;
 pub mod table;
 mod theory;
+pub mod verdicts;
 
 #[cfg(test)]
 mod tests;
@@ -76,7 +77,7 @@ impl Finding {
     /// Whether the interval of 99.9 % holds the exact value, and is narrow enough to say something.
     pub fn agrees(&self) -> bool {
         self.wide.covers(self.theory, ROUNDING)
-            && self.wide.half_width.is_some_and(|half| half <= self.bound * self.theory.abs())
+            && self.wide.farthest().is_some_and(|half| half <= self.bound * self.theory.abs())
     }
 }
 
