@@ -11,3 +11,6 @@ pub mod recommend;
 pub mod search;
 pub mod thresholds;
 pub mod unforgotten;
+
+#[cfg(test)]
+mod tests;
