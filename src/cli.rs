@@ -245,8 +245,14 @@ fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<ExperimentError>())
         || error.is::<UsageError>()
         || error.is::<QuestionError>()
-        || matches!(error.downcast_ref(), Some(JobError::Unfit(_) | JobError::Taken(_)))
+        || matches!(error.downcast_ref(), Some(error) if is_refused(error))
         || matches!(error.downcast_ref(), Some(FiguresError::Request(_)))
+}
+
+/// Whether a job was refused for what it was asked to do, or where.
+fn is_refused(error: &JobError) -> bool {
+    use JobError::{HoldsUnfinished, Occupied, OtherJob, Taken, Unfit};
+    matches!(error, Unfit(_) | Taken(_) | OtherJob(_) | HoldsUnfinished(_) | Occupied { .. })
 }
 
 /// Checks that `folder` is one.

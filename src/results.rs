@@ -4,6 +4,7 @@
 //! holds something else than it should is an error that says where.
 
 pub mod description;
+pub mod disk;
 pub mod error;
 mod number;
 pub mod observed;
@@ -17,8 +18,8 @@ pub mod tables;
 pub(crate) mod sample;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::metrics::tables::{
@@ -27,10 +28,11 @@ use crate::metrics::tables::{
 };
 use crate::unfit::Unfit;
 use description::Description;
-use error::{ResultsError, WriteError};
+use disk::open_regular;
+use error::ResultsError;
 use table::{CsvTable, rows, rows_if_there};
 
-/// The name of a job's journal in its results folder.
+/// The name of the folder of an unfinished job in its results folder: its journal, and the files that it has made so far.
 pub const JOURNAL: &str = ".zonesim-journal";
 
 /// The name of the folder with charts in a results folder.
@@ -38,9 +40,19 @@ pub const CHARTS: &str = "charts";
 /// The name of the page in a results folder.
 pub const PAGE: &str = "report.html";
 
-/// Whether a job in the folder `dir` has not ended: its journal is there.
+/// The journal of a job in its folder.
+pub const JOURNAL_FILE: &str = "journal.jsonl";
+
+/// The subfolder of the folder `dir` in which a job builds what it writes, beside its journal.
+pub fn building(dir: &Path) -> PathBuf {
+    dir.join(JOURNAL)
+}
+
+/// Whether a job in the folder `dir` has not ended: its journal is there, or a file in its place, as of an older version.
 pub fn is_unfinished(dir: &Path) -> bool {
-    dir.join(JOURNAL).exists()
+    let folder = building(dir);
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    is_there(&folder) && (!disk::is_folder(&folder) || is_there(&folder.join(JOURNAL_FILE)))
 }
 
 /// The files of runs and of the timeline that were left out of the folder `dir`, which can do without them.
@@ -160,21 +172,11 @@ impl Results {
 
 /// The text of the file `path`, or nothing if there is no such file.
 pub(crate) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
-    match fs::read_to_string(path) {
+    match open_regular(path).and_then(io::read_to_string) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ResultsError::Open { path: path.to_owned(), source }),
     }
-}
-
-/// Writes the file `name` of `folder`; it is on the disk then.
-pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
-    let path = folder.join(name);
-    let written = File::create(&path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.map_err(|source| WriteError { path, source })
 }
 
 /// The columns between `arm` and `replication`.

@@ -52,9 +52,12 @@ pub(super) struct RunArgs {
     /// takes I from Kubernetes too.
     #[arg(long, value_name = "I/N")]
     shard: Option<ShardArg>,
-    /// Finish a job that was interrupted: runs that it finished are not repeated.
+    /// Finish a job that was interrupted: runs that it finished are not repeated. Without one it begins.
     #[arg(long)]
     resume: bool,
+    /// Move what is in the results folder aside, to a numbered name, whatever it is.
+    #[arg(long, conflicts_with_all = ["resume", "dry_run"])]
+    force: bool,
     /// Write the first N connections of the measured window, of each cell's first replication, packet by packet into trace.csv.
     #[arg(long, value_name = "N", conflicts_with_all = ["shard", "search"])]
     trace: Option<NonZeroU32>,
@@ -91,7 +94,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         say_offered(&experiment, true, console);
         return Ok(Status::Done);
     }
-    let folder = Folder { path, shard, resume: args.resume, threads: threads(args.jobs)? };
+    let folder = Folder { path, shard, resume: args.resume, force: args.force, threads: threads(args.jobs)? };
     let charts = args.charts.files().filter(|_| shard.is_none());
     say_offered(&experiment, false, console);
     match search {
