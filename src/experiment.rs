@@ -162,7 +162,7 @@ impl Experiment {
     /// If the file can't be read, or is no experiment.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match files::read_bounded(path) {
             Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
             Err(error) => {
                 let title = format!("`{name}` can't be read: {error}");

@@ -73,7 +73,10 @@ impl<'a> Filling<'a> {
         let mut manifest = Manifest::new(self.experiment, ended, &summaries);
         let folder = building(self.home);
         manifest.write(&folder)?;
-        watcher.written(&folder).map_err(JobError::Watcher)?;
+        // Of no run there is nothing to show.
+        if manifest.finished_runs > 0 {
+            watcher.written(&folder).map_err(JobError::Watcher)?;
+        }
         if manifest.complete || !Manifest::read(self.home).is_some_and(|old| old.complete) {
             manifest.files = built(self.home)?;
             manifest.write(&folder)?;

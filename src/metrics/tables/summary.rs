@@ -16,15 +16,15 @@ pub struct MetricSummary {
 }
 
 results_file! {
-    SummaryRow in "summary.csv": "A metric of a cell over its replications.";
+    SummaryRow in "summary.csv" each metric: "A metric of a cell over its replications.";
     of (metric: &'static Metric, found: Option<Interval>, ends: Option<(f64, f64)>)
     text metric "the metric's name" = metric.name;
     text unit "its unit" = metric.unit;
     count n ["1"] "how many replications have a value" = found.map_or(0, |interval| interval.n);
     number mean ["of the metric"] "their mean" = found.map(|interval| interval.mean);
     number std_dev ["of the metric"] "their standard deviation" = found.and_then(|interval| interval.std_dev);
-    number ci_low ["of the metric"] "the lower end of the mean's confidence interval" = ends.map(|(low, _)| low);
-    number ci_high ["of the metric"] "its upper end" = ends.map(|(_, high)| high);
+    signed ci_low ["of the metric"] "the lower end of the mean's confidence interval" = ends.map(|(low, _)| low);
+    signed ci_high ["of the metric"] "its upper end" = ends.map(|(_, high)| high);
     number confidence ["1"] "its confidence, 0 to 1" = ends.map(|_| CONFIDENCE.into());
 }
 
