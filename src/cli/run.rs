@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::closing::close;
+use super::closing::{close, judge_again};
 use super::console::Console;
 use super::findings;
 use super::offered::say_offered;
@@ -120,7 +120,8 @@ fn run_into(
                     "nothing was run, so that there is no new trace.csv; run without --resume for one",
                 );
             }
-            Ok(Status::Done)
+            // A shard is judged with the others, when they are merged.
+            if folder.shard.is_none() { judge_again(&folder.path, console) } else { Ok(Status::Done) }
         }
         JobEnd::Stopped => Ok(stopped(&folder.path, console)),
         JobEnd::Complete(job) if folder.shard.is_none() => {

@@ -184,6 +184,13 @@ fn a_missed_threshold_is_status_3_with_all_results() {
         assert_status(&quiet, status);
         assert_eq!(stderr(&quiet).contains("failure_ratio"), status == 3, "quiet shows misses only");
         assert_eq!(rows(&folder.path().join("results/small"), "runs.csv").len(), 8);
+        let again = zonesim(folder.path(), &["run", "small.toml", "--no-charts", "--resume"]);
+        assert_status(&again, status);
+        assert!(
+            stderr(&again).contains(count) && stderr(&again).contains("is complete"),
+            "{}",
+            stderr(&again)
+        );
     }
 }
 
