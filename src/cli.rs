@@ -223,6 +223,12 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Whether these arguments are a command.
+#[cfg(test)]
+pub(crate) fn parses<'a>(arguments: impl Iterator<Item = &'a str>) -> bool {
+    Cli::try_parse_from(arguments).is_ok()
+}
+
 fn obey(command: Command, console: &Console) -> anyhow::Result<Status> {
     match command {
         Command::Run(args) => {

@@ -187,7 +187,9 @@ impl Results {
             timeline: Vec::new(),
         };
         let known = Known::of(&results);
-        Ok(Self { traffic: known.rows_of_all(dir)?, latency: known.rows_of_all(dir)?, ..results })
+        // A run in which nothing was ever answered has no latency.
+        let latency = rows_if_there(dir, |row| known.check_run(row))?;
+        Ok(Self { traffic: known.rows_of_all(dir)?, latency, ..results })
     }
 
     /// The summary of `metric` in the cell numbered `cell`.

@@ -4,6 +4,7 @@ mod clients;
 mod determinism;
 mod expectations;
 mod extremes;
+mod fuzz;
 mod health;
 mod operations;
 mod random_worlds;

@@ -94,11 +94,11 @@ fn rows_that_are_missing_doubled_or_of_no_run_are_errors() {
         let error = error_after(name, |text| text.replacen("arm", "cell", 1));
         assert!(error.contains(name) && error.contains("line 1"), "{error}");
     }
-    for name in ["runs.csv", "summary.csv", "traffic.csv", "latency.csv", "backends.csv"] {
+    for name in ["runs.csv", "summary.csv", "traffic.csv", "backends.csv"] {
         let error = error_after(name, |text| line(&text, 1));
         assert!(error.contains(name) && error.contains("there "), "{error}");
     }
-    for name in ["summary.csv", "traffic.csv", "latency.csv", "backends.csv"] {
+    for name in ["summary.csv", "traffic.csv", "backends.csv"] {
         let error = error_after(name, |text| {
             text.lines().filter(|line| !line.starts_with("5,")).map(|line| line.to_owned() + "\n").collect()
         });
