@@ -9,6 +9,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::retransmission::SynRetransmission;
 use super::scenario::{BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing};
 use crate::compute::ProbeTiming;
 use crate::ids::{BackendId, ClientId, GroupId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
@@ -226,6 +227,7 @@ impl ScenarioBuilder {
             arrivals,
             connection: ConnectionProfile::default(),
             connect_timeout: ClientGroup::CONNECT_TIMEOUT,
+            syn_retransmission: SynRetransmission::default(),
             request_timeout: ClientGroup::REQUEST_TIMEOUT,
             retries: 0,
             retry_backoff: Backoff::default(),

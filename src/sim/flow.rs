@@ -9,7 +9,7 @@ use prefetch_index::prefetch_index;
 use super::calendar::Calendar;
 use super::event::{Event, FlowStep};
 use super::outcome::FailureCause;
-use super::retransmission::Retransmission;
+use super::retransmission::DATA;
 use super::scenario::ClientGroup;
 use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
 use crate::lb::packet::Protocol;
@@ -160,12 +160,14 @@ impl Current<'_> {
     /// The client sends another SYN later, or gives up: perhaps too late already, if the SYN was long on its way.
     pub(super) fn await_syn_timer(&mut self, calendar: &mut Calendar) {
         let deadline = self.connect_deadline();
-        let timer = (self.sent + Retransmission::SYN.wait(self.syn_retries)).max(calendar.now());
-        if timer < deadline {
-            self.syn_retries += 1;
-            self.schedule(timer, FlowStep::SynTimer, calendar);
-        } else {
-            self.fail_at(deadline, FailureCause::ConnectTimeout, calendar);
+        let wait = self.group.syn_retransmission.wait(self.syn_retries);
+        let timer = wait.map(|wait| (self.sent + wait).max(calendar.now()));
+        match timer.filter(|timer| *timer < deadline) {
+            Some(timer) => {
+                self.syn_retries += 1;
+                self.schedule(timer, FlowStep::SynTimer, calendar);
+            }
+            None => self.fail_at(deadline, FailureCause::ConnectTimeout, calendar),
         }
     }
 
@@ -176,7 +178,7 @@ impl Current<'_> {
     /// Nobody acknowledges what was sent at `sent`: `step` sends it again, if this is TCP and the client waits that long.
     #[cold]
     pub(super) fn send_again(&mut self, sent: SimTime, step: FlowStep, calendar: &mut Calendar) {
-        let again = (sent + Retransmission::DATA.wait(self.resends)).max(calendar.now());
+        let again = (sent + DATA.wait(self.resends)).max(calendar.now());
         if self.group.protocol != Protocol::Tcp || again >= self.request_deadline() {
             return self.await_request_timeout(calendar);
         }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Serialize};
 
+use super::retransmission::SynRetransmission;
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::{Member, Role};
@@ -450,6 +451,8 @@ pub struct ClientGroup {
     pub connection: ConnectionProfile,
     /// From the first SYN to giving up.
     pub connect_timeout: SimDuration,
+    /// When it sends a SYN again that nobody answers.
+    pub syn_retransmission: SynRetransmission,
     /// From a request to giving up.
     pub request_timeout: SimDuration,
     /// How often a failed connection is tried anew, each time from a new source port.
