@@ -74,6 +74,8 @@ pub(super) enum BackendStep {
     Boots,
     /// A probe sets out.
     ProbeStarts { prober: u8 },
+    /// No answer to a probe's SYN came in time: its prober sends another.
+    ProbeSendsAgain { prober: u8 },
     /// A probe reaches it.
     ProbeArrives { prober: u8 },
     /// A worker is done with a probe that went through the queue.

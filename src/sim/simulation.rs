@@ -250,6 +250,9 @@ impl<'a> Simulation<'a> {
             }
             BackendStep::SharedEnds => machines.shared_ends(backend, flows, calendar),
             BackendStep::ProbeStarts { prober } => machines.probe_starts(backend, prober, front, calendar),
+            BackendStep::ProbeSendsAgain { prober } => {
+                machines.probe_sends_again(backend, prober, front, calendar);
+            }
             BackendStep::ProbeArrives { prober } => machines.probe_arrives(backend, prober, calendar),
             BackendStep::ProbeServed { prober } => machines.probe_served(backend, prober, flows, calendar),
             BackendStep::ProbeTimesOut { prober } => {

@@ -111,17 +111,41 @@ impl Checking {
     pub(super) fn answer(self) -> f64 {
         self.last_start() + self.round_trip
     }
+
+    /// From the end of a silence to the verdict, where two successes or more decide: the probe under way is the first of them if
+    /// it has not sent its last SYN.
+    pub(super) fn revival(self) -> f64 {
+        debug_assert!(self.threshold > 1, "one success comes when a SYN does");
+        self.answer() - syn_times(self.timeout).into_iter().fold(0.0, f64::max)
+    }
+}
+
+/// When a probe that nobody answers sends SYNs, in seconds: at 0, 1, 3, 7 s … before its timeout (RFC 6298).
+pub(super) fn syn_times(timeout: f64) -> Vec<f64> {
+    (0..60).map(|copy| libm::pow(2.0, f64::from(copy)) - 1.0).take_while(|time| *time < timeout).collect()
 }
 
 /// The share of time that a backend with exponential times `up` and `down` (means) is held unhealthy by probes that it
-/// answers at once while it is up, and not at all while it is down, where one result decides.
+/// answers at once while it is up, and not at all while it is down, where one result decides. Probes send SYNs at these `syns`.
 ///
-/// A success is known at once, a failure after the timeout. Until then the backend is held unhealthy only if the probe before
-/// failed too, which it did unless the backend, down now, was up an interval ago; otherwise if this one fails.
-pub(super) fn seen_unhealthy(up: f64, down: f64, interval: f64, timeout: f64) -> f64 {
-    let available = availability(up, down);
-    let was_up = available * (1.0 - libm::exp(-interval * (1.0 / up + 1.0 / down)));
-    (1.0 - available) * (1.0 - timeout / interval * was_up)
+/// A success is known at once, a failure after the timeout. Until then the backend is held unhealthy as long as it was down at
+/// all SYNs of the probe before and of this one so far; from then on if this one has failed.
+pub(super) fn seen_unhealthy(up: f64, down: f64, interval: f64, timeout: f64, syns: &[f64]) -> f64 {
+    let unavailable = 1.0 - availability(up, down);
+    // Whether it is down then, if it was down a time before.
+    let still = |time: f64| unavailable + (1.0 - unavailable) * libm::exp(-time * (1.0 / up + 1.0 / down));
+    let ends = syns[1..].iter().chain([&timeout]);
+    let waits: Vec<f64> = syns.iter().zip(ends).map(|(syn, end)| end - syn).collect();
+    let (last, others) = waits.split_last().expect("a probe sends a SYN");
+    let fails = unavailable * others.iter().map(|wait| still(*wait)).product::<f64>();
+    // Down at all SYNs of the probe before, and at the first of this one.
+    let mut both = fails * still(interval - timeout + last);
+    let mut unhealthy = (interval - timeout) * fails;
+    for wait in waits {
+        unhealthy += both * wait;
+        both *= still(wait);
+    }
+    unhealthy / interval
 }
 
 /// The mean wait of a sender that waits `first`, twice as long, and so on after each loss until it gets through, with
@@ -240,8 +264,11 @@ mod tests {
         assert_near(fewer_up(2, 4, 0.8), 0.0272, 1e-12);
         assert_near(fewer_up(4, 4, 0.8), 1.0 - 0.4096, 1e-12);
         // Probes far apart are independent: half of them fail, and the timeout hides those that follow a success.
-        assert_near(seen_unhealthy(1.0, 1.0, 1000.0, 500.0), 0.5 * 0.75, 1e-12);
-        assert_near(seen_unhealthy(100.0, 25.0, 5.0, 0.0), 0.2, 1e-12);
+        assert_near(seen_unhealthy(1.0, 1.0, 1000.0, 500.0, &[0.0]), 0.5 * 0.75, 1e-12);
+        assert_near(seen_unhealthy(100.0, 25.0, 5.0, 0.0, &[0.0]), 0.2, 1e-12);
+        // Two SYNs far apart fail together half as often as one, and each hides half of the failures before its time.
+        let two = seen_unhealthy(1.0, 1.0, 3000.0, 2000.0, &[0.0, 1000.0]);
+        assert_near(two, (0.25 / 2.0 + 0.25 / 4.0 + 0.25) / 3.0, 1e-12);
     }
 
     #[test]
@@ -250,6 +277,9 @@ mod tests {
         // The middle of (10, 15] and of (5, 10].
         assert_near(checking.silence(), 12.5, 1e-12);
         assert_near(checking.answer(), 7.5, 1e-12);
+        // Three of five seconds there is another SYN to come, which saves an interval.
+        assert_eq!(syn_times(5.0), [0.0, 1.0, 3.0]);
+        assert_near(checking.revival(), 4.5, 1e-12);
     }
 
     #[test]

@@ -152,6 +152,28 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         is_idle: |site| site.scenario.groups.iter().all(|group| group.server.workers == Workers::Unlimited),
     },
     IdleSetting {
+        id: "probe-that-times-out-before-its-second-syn",
+        keys: &["health_check.probe_retransmission"],
+        asks_for_nothing: &["false"],
+        why: "a probe sends its SYN again after 1 s, and its timeout is not longer",
+        help: "write a timeout of at least \"2s\", or leave it out",
+        is_idle: |site| !site.scenario.health_check.timeout.gt(&SimDuration::from_secs(1)),
+    },
+    IdleSetting {
+        id: "syn-after-the-connect-timeout",
+        keys: &["clients.*.syn_retransmission"],
+        asks_for_nothing: &["[]"],
+        why: "the client gives up connecting before it sends a SYN again",
+        help: "write a longer connect_timeout, or leave it out",
+        is_idle: |site| {
+            let mut groups = site.scenario.clients.iter();
+            let group = groups.find(|group| group.name == site.member);
+            group.is_some_and(|group| {
+                group.syn_retransmission.wait(0).is_some_and(|wait| wait >= group.connect_timeout)
+            })
+        },
+    },
+    IdleSetting {
         id: "grace-that-no-check-sees",
         keys: &["faults.*.grace"],
         asks_for_nothing: &["\"0s\""],
