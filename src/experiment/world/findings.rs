@@ -13,7 +13,7 @@ use crate::lb::selection::SelectionHash;
 use crate::lb::tracking::TrackingMode;
 use crate::lb::zonal_affinity::ZonalAffinity;
 use crate::sim::scenario::{ClientGroup, Scenario, Workers};
-use crate::time::SimDuration;
+use crate::time::{SimDuration, SimTime};
 
 /// A setting that has no effect in some worlds.
 struct IdleSetting {
@@ -220,7 +220,25 @@ pub(in crate::experiment) fn findings(root: &Table, scenario: &Scenario) -> Vec<
     }
     found.extend(cold_start(scenario));
     found.extend(strict_rule(Node::Table(root)));
+    found.extend(late_faults(scenario));
     found
+}
+
+/// Faults that begin after the window.
+fn late_faults(scenario: &Scenario) -> impl Iterator<Item = CellFinding> {
+    let end = scenario.timing.window_end();
+    let late = scenario.faults.iter().enumerate().filter(move |(_, fault)| fault.schedule.start() >= end);
+    late.map(move |(number, _)| CellFinding {
+        id: "fault-after-the-window",
+        severity: Severity::Note,
+        key: ["faults", &number.to_string(), "at"].map(str::to_owned).to_vec(),
+        what: format!(
+            "is not before the measured window ends, at {}: the fault meets only connections that are open still, and nothing \
+             if none is",
+            end.since(SimTime::ZERO)
+        ),
+        help: "write an earlier time, on the clock that starts with the warm-up, if that is not meant",
+    })
 }
 
 /// A rule of protocol TCP or UDP on a service of protocol UNSPECIFIED (REG-2).
