@@ -73,6 +73,7 @@ impl<'a> Machines<'a> {
             self.plan_renewal(backend, calendar);
             if went_down {
                 self.went_down(backend, flows, calendar);
+                self.hang_up(&[backend], flows, calendar);
             }
         }
     }

@@ -203,9 +203,11 @@ impl<'a> Simulation<'a> {
             Event::Flow { .. } => {}
             Event::Backend { backend, step } => self.step_of_backend(backend, step),
             Event::Fault { strike, begins } => {
-                for backend in self.faults.strike(now, (strike, begins), front, machines) {
-                    machines.went_down(backend, flows, calendar);
+                let down = self.faults.strike(now, (strike, begins), front, machines);
+                for backend in &down {
+                    machines.went_down(*backend, flows, calendar);
                 }
+                machines.hang_up(&down, flows, calendar);
                 self.historian.look(now, None, &mut front.balancer, machines);
             }
             Event::Autoscale { number } => {
@@ -280,13 +282,22 @@ impl<'a> Simulation<'a> {
         let Self { calendar, front, flows, machines, .. } = self;
         let flow = &mut flows.named(id);
         let sent = match (step, flow.state) {
-            (FlowStep::SynTimer, FlowState::Connecting) => front.send_syn(flow, calendar),
+            (FlowStep::SynTimer, FlowState::Connecting) => front.syn_timer(flow, calendar),
             (FlowStep::Established, FlowState::Connecting) => front.established(flow, calendar),
             (FlowStep::Resend, FlowState::Requesting) => front.resend_request(flow, calendar),
             (FlowStep::Response, FlowState::Requesting) => front.responded(flow, calendar),
             (FlowStep::RequestDue, FlowState::Thinking) => front.request_due(flow, calendar),
             (FlowStep::SynArrives, FlowState::Connecting) => {
                 machines.syn_arrives(flow, calendar);
+                Sent::Nothing
+            }
+            (FlowStep::SynAck | FlowStep::SynAckTimer, FlowState::Connecting) => {
+                match (machines.knows(flow), step) {
+                    (true, _) => front.answer_syn(flow, step, calendar),
+                    // A machine that has failed since sends nothing.
+                    (false, FlowStep::SynAck) => flow.await_syn_timer(calendar),
+                    (false, _) => {}
+                }
                 Sent::Nothing
             }
             (FlowStep::RequestArrives, FlowState::Requesting) => {

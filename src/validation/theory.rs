@@ -148,20 +148,48 @@ pub(super) fn seen_unhealthy(up: f64, down: f64, interval: f64, timeout: f64, sy
     unhealthy / interval
 }
 
-/// The mean wait of a sender that waits `first`, twice as long, and so on after each loss until it gets through, with
-/// probability `lost` of each loss: the k-th sending comes `(2^k - 1) first` after the first one, so that this is
-/// `first ((1 - q) / (1 - 2 q) - 1)`.
-pub(super) fn doubling_wait(first: f64, lost: f64) -> f64 {
-    first * lost / (1.0 - 2.0 * lost)
+/// The mean wait of data that is sent again until it gets through, with probability `lost` of each loss: after `probe` for
+/// the first time, then after `timeout`, twice that, and so on. The copy number k >= 1 comes `probe + (2^(k - 1) - 1) timeout`
+/// after the first sending.
+pub(super) fn data_wait(probe: f64, timeout: f64, lost: f64) -> f64 {
+    lost * probe + timeout * lost * lost / (1.0 - 2.0 * lost)
 }
 
-/// The same for a sender that sends `sendings` times at most, of those that get through.
-pub(super) fn doubling_wait_of(sendings: u32, first: f64, lost: f64) -> f64 {
-    let sum: f64 = (0..sendings)
-        .map(f64::from)
-        .map(|sending| libm::pow(lost, sending) * (1.0 - lost) * first * (libm::pow(2.0, sending) - 1.0))
-        .sum();
-    sum / (1.0 - libm::pow(lost, f64::from(sendings)))
+/// How a handshake ends whose packets are lost with a probability each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    /// Seconds beyond the round trip, of those that are done in time.
+    pub(super) wait: f64,
+    /// The share of these in which a SYN-ACK was lost.
+    pub(super) late: f64,
+    /// The share that is given up.
+    pub(super) given_up: f64,
+}
+
+/// Handshakes at which client and server each send again after 1, 3, 7 s … what the other does not answer: the client its SYN,
+/// from the first on, the server its SYN-ACK, from the first SYN on that arrives. Both stop before `deadline`.
+pub(super) fn handshake(lost: f64, deadline: f64) -> Handshake {
+    let syns = syn_times(deadline);
+    let through = 1.0 - lost;
+    let (mut done, mut waited, mut late) = (0.0, 0.0, 0.0);
+    for (number, arrived) in syns.iter().enumerate() {
+        let mut open = libm::pow(lost, number as f64) * through;
+        done += open * through;
+        waited += open * through * arrived;
+        open *= lost;
+        // Then whichever gets through first: both ways of a SYN and its answer, or one of a SYN-ACK alone.
+        let own = syns[1..].iter().map(|after| (arrived + after, through));
+        let later = syns[number + 1..].iter().map(|at| (*at, through * through));
+        let mut tries: Vec<(f64, f64)> = own.chain(later).filter(|(at, _)| *at < deadline).collect();
+        tries.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (at, chance) in tries {
+            done += open * chance;
+            late += open * chance;
+            waited += open * chance * at;
+            open *= 1.0 - chance;
+        }
+    }
+    Handshake { wait: waited / done, late: late / done, given_up: 1.0 - done }
 }
 
 /// The probability that the residual life of a wait found under way is longer than `seconds`, where waits are Pareto of
@@ -283,11 +311,27 @@ mod tests {
     }
 
     #[test]
-    fn senders_that_double_their_waits() {
-        // Half of the sendings through: 0 with 1/2, 1 with 1/4, 3 with 1/8 …; two sendings: 0 or 1 with 2 : 1.
-        assert_near(doubling_wait_of(2, 1.0, 0.5), 1.0 / 3.0, 1e-12);
-        assert_near(doubling_wait_of(60, 0.2, 0.1), doubling_wait(0.2, 0.1), 1e-12);
-        assert_near(doubling_wait(0.2, 0.1), 0.025, 1e-12);
+    fn senders_wait_longer_each_time() {
+        // 0.2 with 1/10, 0.4 with 1/100, 0.8 with 1/1000 …, each but the last of these and later ones.
+        let sum: f64 = (1..60)
+            .map(|copy| libm::pow(0.1, f64::from(copy)) * 0.9 * 0.1 * libm::pow(2.0, f64::from(copy)))
+            .sum();
+        assert_near(data_wait(0.2, 0.2, 0.1), sum, 1e-12);
+    }
+
+    #[test]
+    fn handshakes_get_through_by_either_side() {
+        // One SYN: both ways, or never.
+        let one = handshake(0.5, 1.0);
+        assert_near(one.given_up, 0.75, 1e-12);
+        assert_near(one.wait + one.late, 0.0, 1e-12);
+        // Two, and a SYN-ACK if the first arrived: at 0 with 1/4; at 1 with 1/4 (1/2 + 1/2 1/4) of the SYN-ACK and the SYN,
+        // and with 1/2 1/4 of the second SYN alone.
+        let two = handshake(0.5, 1.5);
+        let (late, early) = (0.25 * 0.625, 0.125);
+        assert_near(two.given_up, 1.0 - 0.25 - late - early, 1e-12);
+        assert_near(two.wait, (late + early) / (0.25 + late + early), 1e-12);
+        assert_near(two.late, late / (0.25 + late + early), 1e-12);
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn delay(seed: u32, name: String, checking: Checking, change: Change) -> Case {
         part: outcome.backends.iter().map(|backend| backend_delay(backend.unhealthy_nanos)).sum(),
         whole: outcome.backends.len() as f64,
     };
-    world.case(name, "HCK-10, random phase", vec![check("mean delay, s", exact, 0.03, delays)])
+    world.case(name, "HCK-10, random phase", vec![check("mean delay, s", exact, 0.04, delays)])
 }
 
 /// New connections that one of five backends loses before the load balancer knows that it is down. Clients send one SYN.
