@@ -81,8 +81,7 @@ fn a_connection_that_a_drain_resets_was_one_of_the_drained_backend() {
     "#;
     let outcome = outcome(text);
     let client = ClientId::from_index(0);
-    let [a, b]: [Traffic; 2] =
-        [0, 1].map(|zone| outcome.traffic[client].zones[ZoneId::from_index(zone)].clone());
+    let [a, b]: [Traffic; 2] = [0, 1].map(|zone| outcome.traffic[client].zones[ZoneId::from_index(zone)]);
     let resets = outcome.failed(FailureCause::Reset);
     assert!(resets > 120 && outcome.diverted_connections == resets, "{resets}");
     assert_eq!((a.failed_connections, b.failed_connections), (0, resets));
