@@ -45,12 +45,12 @@ impl SynRetransmission {
 
 /// A wait for an acknowledgement: a time for the first packet, twice as long for each copy of it (RFC 6298, 5.5).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Backoff {
+pub(super) struct DoublingWait {
     first: SimDuration,
 }
 
 /// Of a packet of a handshake, SYN or SYN-ACK (RFC 6298, 2.1).
-pub(super) const HANDSHAKE: Backoff = Backoff { first: SimDuration::from_secs(1) };
+pub(super) const HANDSHAKE: DoublingWait = DoublingWait { first: SimDuration::from_secs(1) };
 
 /// How often a server sends a SYN-ACK again by itself: `tcp_synack_retries` of Linux.
 pub(super) const SYN_ACK_RETRIES: u8 = 5;
@@ -87,7 +87,7 @@ pub(super) fn late_handshake(request: u32) -> SimDuration {
     (0..exchanges).fold(LATE_SYN_ACK, |excess, _| SimDuration::from_nanos(excess.as_nanos() / 8 * 7))
 }
 
-impl Backoff {
+impl DoublingWait {
     /// How long the sender waits for an acknowledgement of the copy with this number; 0 is the packet itself.
     pub(super) fn wait(self, copy: u8) -> SimDuration {
         self.first * (1 << copy.min(20))
