@@ -43,7 +43,12 @@ enum Status {
     Usage = 2,
     /// All done, but a threshold was missed.
     ThresholdMissed = 3,
+    /// By SIGHUP.
+    HungUp = 129,
+    /// By SIGINT.
     Interrupted = 130,
+    /// By SIGTERM.
+    Terminated = 143,
 }
 
 impl From<Status> for ExitCode {

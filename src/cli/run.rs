@@ -14,6 +14,7 @@ use super::closing::{close, judge_again};
 use super::console::Console;
 use super::findings;
 use super::offered::say_offered;
+use super::signals;
 use super::{ChartArgs, OverrideArgs, Status, threads};
 use crate::experiment::{AxisValue, Experiment, Overrides, QUICKSTART, Source};
 use crate::figures::draw::Format;
@@ -138,7 +139,8 @@ fn run_into(
 /// Says that whoever looked on stopped the job in `folder`.
 fn stopped(folder: &Path, console: &Console) -> Status {
     console.note(&format!("stopped: {}", resumable(folder)));
-    Status::Interrupted
+    // Nothing but a signal stops a job.
+    signals::asked().unwrap_or(Status::Interrupted)
 }
 
 fn close_shard(job: &CompleteJob, folder: &Path, console: &Console) -> Status {

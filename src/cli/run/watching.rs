@@ -70,7 +70,7 @@ impl Watcher for Terminal<'_> {
     }
 
     fn wants_to_stop(&self) -> bool {
-        self.finishing.is_some() && signals::is_asked()
+        self.finishing.is_some() && signals::asked().is_some()
     }
 }
 
