@@ -11,6 +11,7 @@ mod random_worlds;
 mod retransmission;
 mod shares;
 mod snapshot;
+mod stationary;
 mod tidy;
 pub(crate) mod toy_policy;
 mod worlds;

@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::retransmission::SynRetransmission;
-use super::scenario::{BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing};
+use super::scenario::{
+    BackendSpec, ClientGroup, Fault, Group, InitialHealth, Operation, Place, Prices, Scenario, Timing,
+};
 use crate::compute::ProbeTiming;
 use crate::ids::{BackendId, ClientId, GroupId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
 use crate::lb::Settings;
@@ -37,6 +39,8 @@ pub struct ScenarioBuilder {
     pub balancer: Settings,
     /// How the load balancer learns of health.
     pub health_check: HealthChecking,
+    /// In which state machines, faults at random times and health begin.
+    pub initial_health: InitialHealth,
     /// What happens to backends.
     pub faults: Vec<Fault>,
     /// What an operator does.
@@ -163,6 +167,7 @@ impl Scenario {
             prices: Prices::default(),
             balancer: Settings::default(),
             health_check: ProbeTiming::default().checking().expect("the API accepts its own defaults"),
+            initial_health: InitialHealth::default(),
             faults: Vec::new(),
             operations: Vec::new(),
             places: zones.pairs().map(place).collect(),
@@ -284,6 +289,7 @@ impl ScenarioBuilder {
             groups: self.groups,
             backends: self.backends,
             clients: self.clients,
+            initial_health: self.initial_health,
             faults: self.faults,
             operations: self.operations,
         })

@@ -9,6 +9,7 @@ use super::front::FrontSide;
 use super::machine::{MachineState, ProbeMeets};
 use super::machines::Machines;
 use super::recorder::Recorder;
+use super::scenario::InitialHealth;
 use super::station::{Admission, Job, ProbeId};
 use crate::ids::{BackendId, Id, PlaceId};
 use crate::lb::weight::WeightState;
@@ -18,6 +19,24 @@ impl Machines<'_> {
     /// Whether a backend is held healthy before its first probes. Without a health check it is always (TPA-4).
     pub(super) fn is_initially_healthy(&self, backend: BackendId) -> bool {
         self.scenario.health_check.initially_healthy || !self.checked[backend]
+    }
+
+    /// Whether a backend that is there from the beginning is held healthy before its first probes.
+    pub(super) fn begins_healthy(&self, backend: BackendId) -> bool {
+        match self.scenario.initial_health {
+            InitialHealth::AllUp => self.is_initially_healthy(backend),
+            InitialHealth::Stationary => {
+                !self.checked[backend] || self.probe_meets(backend) == ProbeMeets::Success
+            }
+        }
+    }
+
+    /// The health check has noticed the state in which the world begins, as if that had lasted.
+    pub(super) fn settle(&self, front: &mut FrontSide) {
+        for (backend, machine) in self.machines.pairs() {
+            front.recorder.serves(SimTime::ZERO, backend, machine.state() == MachineState::Up);
+            front.balancer.set_health(SimTime::ZERO, backend, self.begins_healthy(backend));
+        }
     }
 
     /// Begins to hold a configured backend `healthy` or not, and to check it where a health check judges it.

@@ -15,7 +15,7 @@ use super::operate::change;
 use super::outcome::Outcome;
 use super::packets::TracedPacket;
 use super::run_error::{RunError, RunResult};
-use super::scenario::Scenario;
+use super::scenario::{InitialHealth, Scenario};
 use super::service::deliver;
 use super::tracer::Tracer;
 use crate::ids::{BackendId, ClientId, FlowId};
@@ -43,15 +43,23 @@ pub struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     /// The world of `scenario` at time 0, with the randomness of `seed`.
     pub fn new(scenario: &'a Scenario, seed: RunSeed) -> Self {
-        let faults = Faults::new(scenario, seed);
-        let front = FrontSide::new(scenario, seed);
+        let mut faults = Faults::new(scenario, seed);
+        let mut front = FrontSide::new(scenario, seed);
+        let mut machines = Machines::new(scenario, seed, faults.edges());
+        for strike in faults.under_way() {
+            let _nobody_is_connected =
+                faults.strike(SimTime::ZERO, (strike, true), &mut front, &mut machines);
+        }
+        if scenario.initial_health == InitialHealth::Stationary {
+            machines.settle(&mut front);
+        }
         let mut simulation = Self {
             scenario,
             calendar: Calendar::new(),
-            historian: Historian::new(scenario, &front.clients, &front.balancer),
+            historian: Historian::new(&front.clients, &front.balancer, &machines),
             front,
             flows: Flows::new(&scenario.clients),
-            machines: Machines::new(scenario, seed, faults.edges()),
+            machines,
             faults,
             autoscalers: scenario.groups.ids().filter_map(|group| Autoscaler::of(scenario, group)).collect(),
         };
@@ -74,7 +82,7 @@ impl<'a> Simulation<'a> {
         for (backend, spec) in scenario.backends.pairs() {
             machines.plan_renewal(backend, calendar);
             if spec.configured {
-                let healthy = machines.is_initially_healthy(backend);
+                let healthy = machines.begins_healthy(backend);
                 machines.hold(backend, healthy, calendar, &mut front.recorder);
             }
         }

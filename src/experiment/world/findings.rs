@@ -12,7 +12,7 @@ use crate::lb::policy::any::AnyPolicy;
 use crate::lb::selection::SelectionHash;
 use crate::lb::tracking::TrackingMode;
 use crate::lb::zonal_affinity::ZonalAffinity;
-use crate::sim::scenario::{ClientGroup, Scenario, Workers};
+use crate::sim::scenario::{ClientGroup, InitialHealth, Scenario, Workers};
 use crate::time::{SimDuration, SimTime};
 
 /// A setting that has no effect in some worlds.
@@ -150,6 +150,30 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         why: "unlimited workers have no queue that a probe could wait in",
         help: "write a number of workers, or leave it out",
         is_idle: |site| site.scenario.groups.iter().all(|group| group.server.workers == Workers::Unlimited),
+    },
+    IdleSetting {
+        id: "stationary-without-random-failures",
+        keys: &["simulation.initial_health"],
+        asks_for_nothing: &["\"all_up\""],
+        why: "nothing fails at random, and health begins as it stays",
+        help: "add failures to a server, or a fault at random times, or leave it out",
+        is_idle: |site| {
+            let cold = site.checks_anybody() && !site.scenario.health_check.initially_healthy;
+            site.scenario.renewals().next().is_none() && !cold
+        },
+    },
+    IdleSetting {
+        id: "initial-state-beside-stationary",
+        keys: &["health_check.initial_state"],
+        asks_for_nothing: &[],
+        why: "simulation.initial_health is \"stationary\", and no backend comes later",
+        help: "leave one of the two out",
+        is_idle: |site| {
+            let comes = |change: &Change| matches!(change, Change::Add(_) | Change::SetChecked(_, true));
+            site.scenario.initial_health == InitialHealth::Stationary
+                && !site.changes().any(comes)
+                && site.scenario.groups.iter().all(|group| group.autoscaling.is_none())
+        },
     },
     IdleSetting {
         id: "probe-that-times-out-before-its-second-syn",
@@ -328,7 +352,8 @@ fn cold_start(scenario: &Scenario) -> Option<CellFinding> {
     let starts_cold =
         |(_, spec): &(BackendId, &crate::sim::scenario::BackendSpec)| spec.configured && spec.checked;
     let several = scenario.backends.pairs().filter(starts_cold).count() > 1;
-    if !keeps_sessions || !several || scenario.health_check.initially_healthy {
+    let is_cold = scenario.initial_health == InitialHealth::AllUp && !scenario.health_check.initially_healthy;
+    if !keeps_sessions || !several || !is_cold {
         return None;
     }
     let (idle, warmup) = (tracking.idle_timeout, scenario.timing.warmup);
