@@ -48,14 +48,17 @@ fn check_moments(text: &str, draws: &[f64], mean: f64, variance: Option<f64>) {
 }
 
 /// Its text, its mean, its variance where the fourth moment exists, and its distribution function, in milliseconds.
-type Case = (&'static str, f64, Option<f64>, Box<dyn Fn(f64) -> f64>);
+type Case = (&'static str, f64, Option<f64>, Cdf);
 
-fn cdf(law: impl ContinuousCDF<f64, f64> + 'static) -> Box<dyn Fn(f64) -> f64> {
+/// A distribution function, of milliseconds.
+type Cdf = Box<dyn Fn(f64) -> f64>;
+
+fn cdf(law: impl ContinuousCDF<f64, f64> + 'static) -> Cdf {
     Box::new(move |x| law.cdf(x))
 }
 
 /// A Pareto distribution of scale 1 that is cut at `max`.
-fn truncated(shape: f64, max: f64) -> Box<dyn Fn(f64) -> f64> {
+fn truncated(shape: f64, max: f64) -> Cdf {
     let up_to = move |x: f64| 1.0 - x.powf(-shape);
     Box::new(move |x| up_to(x) / up_to(max))
 }
@@ -117,7 +120,7 @@ fn durations_follow_their_theory() {
 fn what_is_left_of_an_interval_under_way_has_the_equilibrium_distribution() {
     // Its distribution function is the integral of the survival function over the mean.
     let step = |x: f64| if x < 1.0 { 0.0 } else { (0.5 + 0.5 * (x - 1.0)).min(1.0) };
-    let cases: [(&str, Box<dyn Fn(f64) -> f64>); 11] = [
+    let cases: [(&str, Cdf); 11] = [
         (r#"{ constant = "2ms" }"#, Box::new(|x| if x < 2.0 { 0.0 } else { 1.0 })),
         (r#"{ uniform = { low = "1ms", high = "3ms" } }"#, cdf(Uniform::new(1.0, 3.0).unwrap())),
         (r#"{ exponential = { mean = "5ms" } }"#, cdf(Exp::new(0.2).unwrap())),

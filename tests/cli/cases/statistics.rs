@@ -37,7 +37,12 @@ fn mean_of(folder: &Path, arm: &str, metric: &str) -> f64 {
 /// Waits for `child`, which has been told to end.
 fn ended(child: &mut Child) -> Option<i32> {
     // A hundred times what it may take, so that a slow machine does not matter.
-    for _ in 0..10_000 {
+    ended_in_time(child, Duration::from_secs(100))
+}
+
+/// The same, within `most`.
+fn ended_in_time(child: &mut Child, most: Duration) -> Option<i32> {
+    for _ in 0..most.as_millis() / 10 {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
@@ -92,11 +97,9 @@ fn a_run_that_computes_ends_within_a_second_of_each_signal() {
         let mut child = long_run(folder.path(), "");
         // It simulates by now.
         std::thread::sleep(Duration::from_millis(300));
-        let told = std::time::Instant::now();
         signal(&child, name);
-        assert_eq!(ended(&mut child), Some(status), "{name}");
         // A second by itself; machines on which tests run may be busy.
-        assert!(told.elapsed() < Duration::from_secs(10), "{name}: {:?}", told.elapsed());
+        assert_eq!(ended_in_time(&mut child, Duration::from_secs(5)), Some(status), "{name}");
         assert!(folder.path().join("out/.zonesim-journal").exists(), "what is done is kept");
     }
 }
