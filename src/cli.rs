@@ -43,7 +43,12 @@ enum Status {
     Usage = 2,
     /// All done, but a threshold was missed.
     ThresholdMissed = 3,
+    /// By SIGHUP.
+    HungUp = 129,
+    /// By SIGINT.
     Interrupted = 130,
+    /// By SIGTERM.
+    Terminated = 143,
 }
 
 impl From<Status> for ExitCode {
@@ -223,6 +228,12 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Whether these arguments are a command.
+#[cfg(test)]
+pub(crate) fn parses<'a>(arguments: impl Iterator<Item = &'a str>) -> bool {
+    Cli::try_parse_from(arguments).is_ok()
+}
+
 fn obey(command: Command, console: &Console) -> anyhow::Result<Status> {
     match command {
         Command::Run(args) => {
@@ -245,8 +256,14 @@ fn is_usage(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<ExperimentError>())
         || error.is::<UsageError>()
         || error.is::<QuestionError>()
-        || matches!(error.downcast_ref(), Some(JobError::Unfit(_) | JobError::Taken(_)))
+        || matches!(error.downcast_ref(), Some(error) if is_refused(error))
         || matches!(error.downcast_ref(), Some(FiguresError::Request(_)))
+}
+
+/// Whether a job was refused for what it was asked to do, or where.
+fn is_refused(error: &JobError) -> bool {
+    use JobError::{HoldsUnfinished, Occupied, OtherJob, Taken, Unfit};
+    matches!(error, Unfit(_) | Taken(_) | OtherJob(_) | HoldsUnfinished(_) | Occupied { .. })
 }
 
 /// Checks that `folder` is one.

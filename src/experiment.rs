@@ -69,6 +69,7 @@ use error::Whereabouts;
 use files::DataFiles;
 pub use finding::{SettingFinding, Severity};
 pub use keys::{KeyBound, KeyRow};
+use node::Node;
 use path::{NamePath, dotted};
 pub use per_cell::PerCell;
 use plan::Plan;
@@ -163,7 +164,7 @@ impl Experiment {
     /// If the file can't be read, or is no experiment.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ExperimentError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match files::read_bounded(path) {
             Ok(text) => Self::parse_in(path.parent(), Source { name, text }, overrides),
             Err(error) => {
                 let title = format!("`{name}` can't be read: {error}");
@@ -296,11 +297,26 @@ impl Experiment {
         document.to_string()
     }
 
-    /// A number that depends on everything in [`Experiment::document`] and its data files, but not on where they are.
+    /// A number that depends on everything that [`Experiment::document`] says and on its data files, but neither on where they
+    /// are nor on comments and layout.
     pub fn fingerprint(&self) -> u64 {
         let mut document: DocumentMut = self.document.parse().expect("it was read before");
-        let moved = document.remove("data_folder").map(|_| document.to_string());
-        hash_bytes(self.files.fingerprint(), moved.as_ref().unwrap_or(&self.document).as_bytes())
+        document.remove("data_folder");
+        let mut bare = String::new();
+        Node::Table(document.as_table()).write_bare(&mut bare);
+        hash_bytes(self.files.fingerprint(), bare.as_bytes())
+    }
+
+    /// Whether `other` gives the same results, whatever the words: a default may be written out in one of them.
+    pub fn is_effectively(&self, other: &Self) -> bool {
+        let words = |it: &Self| {
+            let cells: Vec<_> = it.cells.iter().map(|cell| (cell.arm.clone(), cell.values.clone())).collect();
+            let columns: Vec<_> = it.axes.iter().map(|axis| axis.column.clone()).collect();
+            let judged = format!("{:?} {:?}", it.precision(), it.thresholds());
+            (it.name().to_owned(), it.seed(), it.replications(), it.finds_warmup(), judged, columns, cells)
+        };
+        words(self) == words(other)
+            && self.cells.iter().zip(&other.cells).all(|(own, its)| self.scenario(own) == other.scenario(its))
     }
 
     /// What `cell` simulates; the same for all of its runs.

@@ -4,6 +4,7 @@
 //! holds something else than it should is an error that says where.
 
 pub mod description;
+pub mod disk;
 pub mod error;
 mod number;
 pub mod observed;
@@ -15,22 +16,26 @@ pub mod tables;
 
 #[cfg(test)]
 pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use crate::metrics::Metric;
 use crate::metrics::tables::{
     BackendRow, CsvRow, DecisionRow, EventRow, FileRow, LatencyRow, RUN_FILES, SummaryRow, TimelineRow,
     TrafficRow,
 };
 use crate::unfit::Unfit;
 use description::Description;
-use error::{ResultsError, WriteError};
+use disk::open_regular;
+use error::ResultsError;
 use table::{CsvTable, rows, rows_if_there};
 
-/// The name of a job's journal in its results folder.
+/// The name of the folder of an unfinished job in its results folder: its journal, and the files that it has made so far.
 pub const JOURNAL: &str = ".zonesim-journal";
 
 /// The name of the folder with charts in a results folder.
@@ -38,9 +43,19 @@ pub const CHARTS: &str = "charts";
 /// The name of the page in a results folder.
 pub const PAGE: &str = "report.html";
 
-/// Whether a job in the folder `dir` has not ended: its journal is there.
+/// The journal of a job in its folder.
+pub const JOURNAL_FILE: &str = "journal.jsonl";
+
+/// The subfolder of the folder `dir` in which a job builds what it writes, beside its journal.
+pub fn building(dir: &Path) -> PathBuf {
+    dir.join(JOURNAL)
+}
+
+/// Whether a job in the folder `dir` has not ended: its journal is there, or a file in its place, as of an older version.
 pub fn is_unfinished(dir: &Path) -> bool {
-    dir.join(JOURNAL).exists()
+    let folder = building(dir);
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    is_there(&folder) && (!disk::is_folder(&folder) || is_there(&folder.join(JOURNAL_FILE)))
 }
 
 /// The files of runs and of the timeline that were left out of the folder `dir`, which can do without them.
@@ -108,48 +123,73 @@ pub struct Run {
 
 impl Results {
     /// Reads the folder `dir`.
+    ///
+    /// # Errors
+    /// If a file can't be read, is half-written, or holds something else than it should; rows are missing, twice there, or of
+    /// no run.
     pub fn read(dir: &Path) -> Result<Self, ResultsError> {
         let scalars = Self::read_scalars(dir)?;
-        let summary = rows::<SummaryRow>(dir)?;
-        Ok(Self {
+        let known = Known::of(&scalars);
+        let summary = rows::<SummaryRow>(dir, |row| known.check_cell(row))?;
+        let results = Self {
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
-            backends: rows_if_there(dir)?,
-            decisions: rows_if_there(dir)?,
-            timeline: rows_if_there(dir)?,
+            backends: known.rows_of_all(dir)?,
+            decisions: rows_if_there(dir, |row| known.check_run(row))?,
+            timeline: rows_if_there(dir, |row| known.check_cell(row))?,
             ..scalars
-        })
+        };
+        let metrics = || results.metrics.iter().filter(|metric| Metric::find(metric).is_some());
+        let pairs =
+            results.cells.iter().flat_map(|cell| metrics().map(|metric| (cell.number, metric.clone())));
+        match pairs.into_iter().find(|pair| !results.summary.contains_key(pair)) {
+            None => Ok(results),
+            Some((cell, metric)) => {
+                let path = dir.join(SummaryRow::FILE.name);
+                Err(Unfit(format!("{}: there is no row of {metric} in cell {cell}", path.display())).into())
+            }
+        }
     }
 
     /// Reads what scalar metrics are computed from: runs, traffic and latency. The rest stays empty.
+    ///
+    /// # Errors
+    /// As of [`Results::read`].
     pub fn read_scalars(dir: &Path) -> Result<Self, ResultsError> {
-        let table = CsvTable::open(&dir.join("runs.csv"))?;
+        let path = dir.join("runs.csv");
+        let table = CsvTable::open(&path)?;
         let (axes, metrics) = (axes(&table)?, metrics(&table)?);
         let mut groups = Groups::default();
         let runs = table.read(|row| {
             groups.add(row, &axes)?;
             run(row, &metrics)
         })?;
+        let manifest = manifest(dir.join("manifest.json"))?;
+        check_count(&path, runs.len(), manifest.as_ref())?;
         let Groups { arms, cells, .. } = groups;
         let mut description = Description::read(dir)?;
         let columns = description.axes.iter().map(|axis| &axis.column);
         if !columns.eq(&axes) || description.cells != cells.len() {
             description.policies = None;
         }
-        Ok(Self {
+        let results = Self {
             description,
-            manifest: manifest(dir.join("manifest.json"))?,
+            manifest,
             axes,
             arms,
             cells,
             metrics,
             runs,
             summary: BTreeMap::new(),
-            traffic: rows_if_there(dir)?,
-            latency: rows_if_there(dir)?,
+            traffic: Vec::new(),
+            latency: Vec::new(),
             backends: Vec::new(),
             decisions: Vec::new(),
             timeline: Vec::new(),
-        })
+        };
+        let known = Known::of(&results);
+        // A run in which nothing was ever answered has no latency.
+        let latency = rows_if_there(dir, |row| known.check_run(row))?;
+        Ok(Self { traffic: known.rows_of_all(dir)?, latency, ..results })
     }
 
     /// The summary of `metric` in the cell numbered `cell`.
@@ -158,23 +198,71 @@ impl Results {
     }
 }
 
+/// More than any text of a results folder has, in bytes.
+const TEXT_MAX: u64 = 1 << 30;
+
 /// The text of the file `path`, or nothing if there is no such file.
 pub(crate) fn text_if_there(path: &Path) -> Result<Option<String>, ResultsError> {
-    match fs::read_to_string(path) {
+    let read = |file: File| io::read_to_string(file.take(TEXT_MAX));
+    match open_regular(path).and_then(read) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ResultsError::Open { path: path.to_owned(), source }),
     }
 }
 
-/// Writes the file `name` of `folder`; it is on the disk then.
-pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
-    let path = folder.join(name);
-    let written = File::create(&path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.map_err(|source| WriteError { path, source })
+/// Checks that the file of runs has some, and as many as the manifest of a complete job says.
+fn check_count(path: &Path, count: usize, manifest: Option<&serde_json::Value>) -> Result<(), Unfit> {
+    let path = path.display();
+    if count == 0 {
+        return Err(Unfit(format!("{path}, line 2: there are no rows; run the experiment again")));
+    }
+    let entry = |key: &str| manifest.and_then(|manifest| manifest.get(key));
+    let whole = entry("complete").and_then(serde_json::Value::as_bool).unwrap_or_default();
+    match entry("finished_runs").and_then(serde_json::Value::as_u64).filter(|_| whole) {
+        Some(expected) if expected != count as u64 => Err(Unfit(format!(
+            "{path}: there are {count} rows, but manifest.json says {expected}; run the experiment again"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The runs of a folder, of which the rows of other files must be.
+struct Known(BTreeSet<(usize, usize)>);
+
+impl Known {
+    fn of(results: &Results) -> Self {
+        Self(results.runs.iter().map(|run| (run.cell, run.replication)).collect())
+    }
+
+    fn check_run(&self, row: &CsvRow<'_>) -> Result<(), Unfit> {
+        let run = (row.index("cell")?, row.index("replication")?);
+        let unknown = || row.odd(&format!("runs.csv has no run of cell {}, replication {}", run.0, run.1));
+        self.0.contains(&run).then_some(()).ok_or_else(unknown)
+    }
+
+    fn check_cell(&self, row: &CsvRow<'_>) -> Result<(), Unfit> {
+        let cell = row.index("cell")?;
+        let is_there = self.0.range((cell, 0)..).next().is_some_and(|run| run.0 == cell);
+        is_there.then_some(()).ok_or_else(|| row.odd(&format!("runs.csv has no run of cell {cell}")))
+    }
+
+    /// The rows of a file that has some of every run, or is left out.
+    fn rows_of_all<R: FileRow>(&self, dir: &Path) -> Result<Vec<R>, ResultsError> {
+        let mut missing = self.0.clone();
+        let found = rows_if_there::<R>(dir, |row| {
+            missing.remove(&(row.index("cell")?, row.index("replication")?));
+            self.check_run(row)
+        })?;
+        match missing.first() {
+            Some((cell, replication)) if fs::symlink_metadata(dir.join(R::FILE.name)).is_ok() => {
+                let path = dir.join(R::FILE.name);
+                let what = format!("there is no row of cell {cell}, replication {replication}");
+                Err(Unfit(format!("{}: {what}", path.display())).into())
+            }
+            _ => Ok(found),
+        }
+    }
 }
 
 /// The columns between `arm` and `replication`.
@@ -194,6 +282,8 @@ struct Groups {
     arms: Vec<String>,
     cells: Vec<ResultCell>,
     positions: BTreeMap<usize, usize>,
+    /// Cell and replication.
+    runs: BTreeSet<(usize, usize)>,
 }
 
 impl Groups {
@@ -211,101 +301,24 @@ impl Groups {
             let values = values.collect::<Result<_, _>>()?;
             self.cells.push(ResultCell { number, arm, values, replications: 0 });
         }
-        self.cells[position].replications += 1;
+        if !self.runs.insert((number, row.index("replication")?)) {
+            return Err(row.odd("the run is there twice; remove one of the two rows"));
+        }
+        let cell = &mut self.cells[position];
+        if self.arms[cell.arm] != row.text("arm")? {
+            return Err(row.odd(&format!("cell {number} has another arm in an earlier row")));
+        }
+        cell.replications += 1;
         Ok(())
     }
 }
 
 fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, Unfit> {
-    let values = metrics.iter().map(|metric| row.number(metric)).collect::<Result<_, _>>()?;
+    let values = metrics.iter().map(|metric| row.metric(metric)).collect::<Result<_, _>>()?;
     Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, values })
 }
 
 fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {
     let Some(text) = text_if_there(&path)? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|source| ResultsError::Json { path, source })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::sample::SampleFolder;
-    use super::*;
-
-    #[test]
-    fn a_folder_gives_its_arms_axes_and_cells_in_file_order() {
-        let results = SampleFolder::default().results();
-        assert_eq!(results.arms, ["disabled", "stay", "spill"]);
-        assert_eq!(results.axes, ["spillover_ratio"]);
-        assert_eq!(results.cells.len(), 13);
-        assert_eq!(results.cells[0].values, [""], "an arm without the axis has no value of it");
-        assert_eq!(results.cells[2].values, ["0.0"]);
-        assert!(results.cells.iter().all(|cell| cell.replications == 5));
-        assert_eq!(results.runs.len(), 13 * 5);
-        assert_eq!(results.description.zones.len(), 3);
-        assert!(results.manifest.is_some());
-        let summary = results.summary(0, "failure_ratio").unwrap();
-        assert_eq!((summary.n, summary.confidence), (Some(5.0), Some(0.95)));
-    }
-
-    #[test]
-    fn missing_values_are_missing_and_not_zero() {
-        let folder = SampleFolder { replications: 1, ..SampleFolder::default() }.write();
-        let results = Results::read(folder.path()).unwrap();
-        let summary = results.summary(0, "failure_ratio").unwrap();
-        assert!(summary.mean.is_some());
-        assert_eq!((summary.std_dev, summary.ci_low), (None, None));
-    }
-
-    /// Damages one file of a good folder and gives the error.
-    fn error_after(file: &str, damage: impl Fn(String) -> String) -> String {
-        let folder = SampleFolder::default().write();
-        let path = folder.path().join(file);
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, damage(text)).unwrap();
-        Results::read(folder.path()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn errors_name_file_line_column_and_what_was_expected() {
-        let error =
-            error_after("traffic.csv", |text| text.replacen("us-central1-a,us-central1-a,", "x,y,z", 1));
-        assert!(error.contains("traffic.csv, line 2"), "{error}");
-        let error = error_after("runs.csv", |text| text.replacen("0,disabled,,1,", "0,disabled,,one,", 1));
-        assert!(error.contains("runs.csv, line 3, column `replication`"), "{error}");
-        assert!(error.contains("expected a whole number, found \"one\""), "{error}");
-        let error = error_after("latency.csv", |text| text.replacen("p99_ms", "p98_ms", 1));
-        assert!(error.contains("latency.csv") && error.contains("no column `p99_ms`"), "{error}");
-        let error = error_after("summary.csv", |text| text.replacen(",0.95,", ",NaN,", 1));
-        assert!(
-            error.contains("line 2, column `confidence`: expected a finite number or nothing"),
-            "{error}"
-        );
-        let error = error_after("experiment.toml", |text| text.replacen("\"10m\"", "\"10\"", 1));
-        assert!(error.contains("its experiment.toml can't be read; mend it"), "{error}");
-        let error = error_after("resolved.json", |text| text.replacen("\"zones\"", "\"regions\"", 1));
-        assert!(error.contains("can't read") && error.contains("resolved.json"), "{error}");
-    }
-
-    #[test]
-    fn half_written_and_missing_files_are_errors() {
-        let error = error_after("timeline.csv", |text| text[..text.len() - 5].to_owned());
-        assert!(error.contains("timeline.csv") && error.contains("half-written"), "{error}");
-        let error = error_after("backends.csv", |_| String::new());
-        assert!(error.contains("backends.csv") && error.contains("half-written"), "{error}");
-        let error = error_after("manifest.json", |text| text[..text.len() / 2].to_owned());
-        assert!(error.contains("manifest.json"), "{error}");
-        let error = Results::read(Path::new("/nonexistent")).unwrap_err().to_string();
-        assert!(error.contains("runs.csv"), "{error}");
-    }
-
-    #[test]
-    fn description_and_manifest_may_be_missing() {
-        let folder = SampleFolder::default().write();
-        for file in ["experiment.toml", "resolved.json", "manifest.json"] {
-            fs::remove_file(folder.path().join(file)).unwrap();
-        }
-        let results = Results::read(folder.path()).unwrap();
-        assert!(results.description.name.is_empty() && results.description.policies.is_none());
-        assert_eq!(results.manifest, None);
-    }
 }

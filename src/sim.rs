@@ -25,7 +25,7 @@ mod probing;
 mod queue;
 mod recorder;
 mod remapper;
-mod retransmission;
+pub mod retransmission;
 mod run_error;
 pub mod scenario;
 mod service;

@@ -217,7 +217,7 @@ impl FromStr for SimDuration {
 }
 
 const NEGATIVE: &str = "is negative; a duration is zero or more";
-const TOO_LONG: &str = "is longer than a simulation can be (146 years)";
+const TOO_LONG: &str = "is longer than a simulation can be; write at most \"1281023h\" (146 years)";
 const NOT_A_DURATION: &str =
     "is not a duration; write a number and a unit, for example \"1.5s\" or \"1h30m\"";
 

@@ -7,6 +7,7 @@
 mod cases;
 pub mod coverage;
 mod law;
+pub mod soak;
 pub mod table;
 mod theory;
 pub mod verdicts;

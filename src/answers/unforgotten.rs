@@ -6,7 +6,7 @@ use crate::experiment::Experiment;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
-use crate::sim::scenario::{Failures, Scenario, Timing};
+use crate::sim::scenario::{InitialHealth, Renewals, Scenario, Timing};
 use crate::time::SimDuration;
 
 /// The share of the way from the beginning to the long run that a window may lack on average.
@@ -24,29 +24,46 @@ pub fn unforgotten(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<St
     let cells = experiment.cells().iter().zip(summaries);
     let sentence = |(cell, summary)| {
         let scenario = experiment.scenario(cell);
-        let (failures, share) = slowest(&scenario)?;
+        let (renewals, share) = slowest(&scenario, &scenario.timing)?;
         let beside = beside(&scenario, summary)?;
-        Some(sentence(&experiment.describe(cell), &scenario.timing, (failures, share), &beside))
+        Some(sentence(&experiment.describe(cell), &scenario.timing, (renewals, share), &beside))
     };
     cells.filter_map(sentence).collect()
 }
 
-/// The failures that forget most slowly, and the share of the way to the long run that the window lacks, if that is much.
-fn slowest(scenario: &Scenario) -> Option<(&Failures, f64)> {
-    let groups = scenario.groups.iter().filter_map(|group| group.server.failures.as_ref());
-    let shares = groups.map(|failures| (failures, lacking(failures, &scenario.timing)));
+/// What fails at random and forgets most slowly how it began, and the share of the way to the long run that the window lacks, if
+/// that is much. Worlds that begin in their long run have nothing to forget.
+fn slowest<'a>(scenario: &'a Scenario, timing: &Timing) -> Option<(Renewals<'a>, f64)> {
+    if scenario.initial_health == InitialHealth::Stationary {
+        return None;
+    }
+    let shares = scenario.renewals().map(|renewals| (renewals, lacking(renewals, timing)));
     shares.filter(|(_, share)| *share > SMALLEST_SHARE).max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// How long a warm-up must be so that the failures of `scenario` have forgotten that nothing had failed at first; nothing if
+/// after `warmup` they have.
+pub fn time_to_forget(scenario: &Scenario, warmup: SimDuration) -> Option<SimDuration> {
+    let timing = Timing { warmup, ..scenario.timing };
+    slowest(scenario, &timing).map(|(renewals, _)| needed(renewals))
+}
+
+fn needed(renewals: Renewals<'_>) -> SimDuration {
+    whole_seconds(TIMES_TO_FORGET * time_constant(renewals))
+}
+
+fn whole_seconds(nanos: f64) -> SimDuration {
+    SimDuration::from_secs((nanos / 1e9).ceil() as u64)
+}
+
 /// The time constant with which the probability of being up nears its long run, in nanoseconds: exact for exponential times.
-fn time_constant(failures: &Failures) -> f64 {
-    let (up, down) = (failures.time_to_failure.mean(), failures.time_to_repair.mean());
-    up * down / (up + down)
+fn time_constant(renewals: Renewals<'_>) -> f64 {
+    renewals.availability() * renewals.down.mean()
 }
 
 /// The mean over the window of exp(-t / time constant).
-fn lacking(failures: &Failures, timing: &Timing) -> f64 {
-    let constant = time_constant(failures);
+fn lacking(renewals: Renewals<'_>, timing: &Timing) -> f64 {
+    let constant = time_constant(renewals);
     let [warmup, window] = [timing.warmup, timing.duration].map(|length| length.as_nanos() as f64 / constant);
     libm::exp(-warmup) * -libm::expm1(-window) / window
 }
@@ -71,15 +88,15 @@ fn beside(scenario: &Scenario, summary: &CellSummary) -> Option<String> {
     (!found.is_empty()).then(|| found.join("; "))
 }
 
-fn sentence(name: &str, timing: &Timing, (failures, share): (&Failures, f64), beside: &str) -> String {
-    let whole = |nanos: f64| SimDuration::from_secs((nanos / 1e9).ceil() as u64);
+fn sentence(name: &str, timing: &Timing, (renewals, share): (Renewals<'_>, f64), beside: &str) -> String {
     format!(
         "{name} has not forgotten that runs begin with all backends up: repair takes {}, the warm-up {} and the window {}, \
-         which lacks {} of the way to the long run; {beside}; a simulation.warmup of {} would forget it",
-        whole(failures.time_to_repair.mean()),
+         which lacks {} of the way to the long run; {beside}; a simulation.warmup of {} would forget it, and \
+         simulation.initial_health = \"stationary\" begins in the long run",
+        whole_seconds(renewals.down.mean()),
         timing.warmup,
         timing.duration,
         Unit::Percent.text(share),
-        whole(TIMES_TO_FORGET * time_constant(failures)),
+        needed(renewals),
     )
 }

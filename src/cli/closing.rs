@@ -6,11 +6,12 @@ use super::Status;
 use super::console::Console;
 use super::table::{Table, range_text, run_text, with_ends};
 use crate::answers::disagreement::disagreements;
-use crate::answers::thresholds::{JudgedThreshold, count_text, judged_at_once, shown};
+use crate::answers::thresholds::{JudgedThreshold, count_text, judged, judged_at_once, shown};
 use crate::experiment::{Cell, Experiment};
 use crate::job::CompleteJob;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
+use crate::results::Results;
 use crate::results::tables::CellSummary;
 use crate::stats::Interval;
 
@@ -29,6 +30,15 @@ pub(super) fn close(job: &CompleteJob, folder: &Path, console: &Console) -> Stat
         show_thresholds(&judged, console);
     }
     if judged.iter().all(JudgedThreshold::is_held) { Status::Done } else { Status::ThresholdMissed }
+}
+
+/// Judges the finished results in `folder` again.
+pub(super) fn judge_again(folder: &Path, console: &Console) -> anyhow::Result<Status> {
+    let judged = judged(&Results::read(folder)?);
+    if !judged.is_empty() {
+        show_thresholds(&judged, console);
+    }
+    Ok(if judged.iter().all(JudgedThreshold::is_held) { Status::Done } else { Status::ThresholdMissed })
 }
 
 /// Says what `folder` holds.

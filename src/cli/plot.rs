@@ -7,6 +7,7 @@ use clap::Args;
 use super::console::Console;
 use super::{ChartFormat, Status, check_has_results};
 use crate::figures::charts::draw_all;
+use crate::job::manifest::Manifest;
 use crate::results::{CHARTS, missing_details};
 
 #[derive(Debug, Args)]
@@ -24,6 +25,7 @@ pub(super) fn plot(args: &PlotArgs, console: &Console) -> anyhow::Result<Status>
     let charts = draw_all(&args.folder, args.format.files(), |path| {
         console.note(&format!("drew {}", path.display()));
     })?;
+    Manifest::enlist(&args.folder, &charts)?;
     for name in missing_details(&args.folder) {
         console.note(&format!("{name} is not there, so that what it shows is not drawn"));
     }

@@ -7,6 +7,7 @@ use clap::Args;
 use super::console::Console;
 use super::{Status, check_has_results};
 use crate::figures::page;
+use crate::job::manifest::Manifest;
 use crate::results::PAGE;
 
 #[derive(Debug, Args)]
@@ -23,6 +24,7 @@ pub(super) fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Sta
     check_has_results(&args.folder)?;
     let out = args.out.clone().unwrap_or_else(|| args.folder.join(PAGE));
     page::write(&args.folder, &out)?;
+    Manifest::enlist(&args.folder, std::slice::from_ref(&out))?;
     console.note(&format!("report in {}", out.display()));
     Ok(Status::Done)
 }

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::closing::close;
+use super::closing::{close, judge_again};
 use super::console::Console;
 use super::findings;
 use super::offered::say_offered;
+use super::signals;
 use super::{ChartArgs, OverrideArgs, Status, threads};
 use crate::experiment::{AxisValue, Experiment, Overrides, QUICKSTART, Source};
 use crate::figures::draw::Format;
@@ -52,9 +53,12 @@ pub(super) struct RunArgs {
     /// takes I from Kubernetes too.
     #[arg(long, value_name = "I/N")]
     shard: Option<ShardArg>,
-    /// Finish a job that was interrupted: runs that it finished are not repeated.
+    /// Finish a job that was interrupted: runs that it finished are not repeated. Without one it begins.
     #[arg(long)]
     resume: bool,
+    /// Move what is in the results folder aside, to a numbered name, whatever it is.
+    #[arg(long, conflicts_with_all = ["resume", "dry_run"])]
+    force: bool,
     /// Write the first N connections of the measured window, of each cell's first replication, packet by packet into trace.csv.
     #[arg(long, value_name = "N", conflicts_with_all = ["shard", "search"])]
     trace: Option<NonZeroU32>,
@@ -91,7 +95,7 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         say_offered(&experiment, true, console);
         return Ok(Status::Done);
     }
-    let folder = Folder { path, shard, resume: args.resume, threads: threads(args.jobs)? };
+    let folder = Folder { path, shard, resume: args.resume, force: args.force, threads: threads(args.jobs)? };
     let charts = args.charts.files().filter(|_| shard.is_none());
     say_offered(&experiment, false, console);
     match search {
@@ -117,7 +121,8 @@ fn run_into(
                     "nothing was run, so that there is no new trace.csv; run without --resume for one",
                 );
             }
-            Ok(Status::Done)
+            // A shard is judged with the others, when they are merged.
+            if folder.shard.is_none() { judge_again(&folder.path, console) } else { Ok(Status::Done) }
         }
         JobEnd::Stopped => Ok(stopped(&folder.path, console)),
         JobEnd::Complete(job) if folder.shard.is_none() => {
@@ -134,7 +139,8 @@ fn run_into(
 /// Says that whoever looked on stopped the job in `folder`.
 fn stopped(folder: &Path, console: &Console) -> Status {
     console.note(&format!("stopped: {}", resumable(folder)));
-    Status::Interrupted
+    // Nothing but a signal stops a job.
+    signals::asked().unwrap_or(Status::Interrupted)
 }
 
 fn close_shard(job: &CompleteJob, folder: &Path, console: &Console) -> Status {

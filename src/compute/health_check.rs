@@ -109,6 +109,7 @@ impl ProbeTiming {
             initially_healthy: false,
             propagation_delay: SimDuration::ZERO,
             wants_reply: false,
+            probe_retransmission: true,
             through_queue: false,
             probers: Probers::default(),
         })

@@ -4,6 +4,7 @@
 //! results folder names the data folder so, and its experiment still finds its files.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -100,6 +101,16 @@ fn found<T: Clone>(
 fn held<T, U>(files: &Found<T>, view: impl Fn(&T) -> U) -> Vec<U> {
     let files = files.lock().expect("reading files does not panic");
     files.values().flatten().map(view).collect()
+}
+
+/// The text of the file or pipe `path`, which may have no end.
+pub(super) fn read_bounded(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(path)?.take(TEXT_MAX + 1).read_to_string(&mut text)?;
+    if length as u64 > TEXT_MAX {
+        return Err(std::io::Error::other(format!("it is longer than {TEXT_MAX} bytes")));
+    }
+    Ok(text)
 }
 
 fn read_text(path: &Path) -> Result<Arc<str>, String> {

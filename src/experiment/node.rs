@@ -97,6 +97,30 @@ impl<'a> Node<'a> {
         value
     }
 
+    /// Writes keys and values in the order of the file, without comments and layout: two ways to write the same give the same.
+    pub(super) fn write_bare(self, text: &mut String) {
+        if let Some(members) = self.members() {
+            text.push('[');
+            for member in members {
+                member.write_bare(text);
+                text.push(',');
+            }
+            text.push(']');
+        } else if let Self::Scalar(Value::String(string)) = self {
+            *text += &format!("{:?}", string.value());
+        } else if let Self::Scalar(_) = self {
+            *text += &self.to_value().to_string();
+        } else {
+            text.push('{');
+            for (key, node) in self.entries() {
+                *text += &format!("{key:?}=");
+                node.write_bare(text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+    }
+
     /// The value at `path`, where members of lists go by their names or numbers.
     pub(super) fn at(self, path: &[String]) -> Option<Self> {
         let (mut node, mut list) = (self, "");

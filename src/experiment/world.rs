@@ -113,6 +113,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     let region = world.region.name.as_str();
     let mut builder = Scenario::builder(world.region.zones()?);
     (builder.timing, builder.prices) = (timing, world.prices);
+    builder.initial_health = world.simulation.initial_health;
     let usual = if world.backend_service.is_some() { ProbeType::Tcp } else { ProbeType::Http };
     builder.health_check = world.health_check.checking(usual)?;
     let (front, operator) = world.load_balancer(&mut builder, &operations)?;
@@ -127,6 +128,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
         operations: operations::words(&operations),
     };
     let scenario = builder.build().map_err(|error| Problem::because(KeyPath::default(), &error))?;
+    timing::has_a_long_run(&scenario)?;
     Ok((scenario, words))
 }
 

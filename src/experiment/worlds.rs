@@ -16,7 +16,7 @@ use crate::lb::Settings;
 use crate::lb::health::HealthChecking;
 use crate::random::Distribution;
 use crate::sim::scenario::{
-    BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing,
+    BackendSpec, ClientGroup, Fault, Group, InitialHealth, Operation, Place, Prices, Scenario, Timing,
 };
 use crate::time::SimDuration;
 
@@ -45,7 +45,7 @@ pub struct FaultWords {
 /// The worlds of all cells, in parts of which an axis changes one.
 #[derive(Debug, Default)]
 pub(super) struct Worlds {
-    numbers: PerCell<(Timing, Prices, HealthChecking)>,
+    numbers: PerCell<(Timing, Prices, HealthChecking, InitialHealth)>,
     network: PerCell<Network>,
     balancer: PerCell<Settings>,
     groups: PerCell<IdVec<GroupId, Group>>,
@@ -65,7 +65,8 @@ type Network = (IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips);
 impl Worlds {
     /// Adds the world of cell number `cell`, which comes next.
     pub(super) fn put(&mut self, cell: usize, (scenario, words): CellWorld) {
-        self.numbers.put(cell, (scenario.timing, scenario.prices, scenario.health_check));
+        let Scenario { timing, prices, health_check, initial_health, .. } = scenario;
+        self.numbers.put(cell, (timing, prices, health_check, initial_health));
         self.network.put(cell, (scenario.zones, scenario.places, scenario.round_trips));
         self.balancer.put(cell, scenario.balancer);
         self.groups.put(cell, scenario.groups);
@@ -86,7 +87,7 @@ impl Worlds {
     }
 
     pub(super) fn scenario(&self, cell: usize) -> Scenario {
-        let (timing, prices, health_check) = *of(&self.numbers, cell);
+        let (timing, prices, health_check, initial_health) = *of(&self.numbers, cell);
         let (zones, places, round_trips) = of(&self.network, cell).clone();
         let (faults, operations) = of(&self.events, cell).clone();
         let clients = of(&self.clients_of, cell).iter();
@@ -102,6 +103,7 @@ impl Worlds {
             groups: of(&self.groups, cell).clone(),
             backends: of(&self.backends, cell).clone(),
             clients,
+            initial_health,
             faults,
             operations,
         }

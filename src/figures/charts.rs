@@ -20,13 +20,13 @@ mod steps;
 mod versus;
 mod zones;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Figure;
 use super::draw::Format;
 use super::error::FiguresError;
-use crate::results::error::{WriteError, write_whole};
+use crate::results::disk::{make_folder, write_whole};
+use crate::results::error::WriteError;
 use crate::results::observed::QuestionError;
 use crate::results::{CHARTS, Results, description};
 pub(super) use cells::spread;
@@ -110,7 +110,7 @@ pub fn draw_all(
     let results = Results::read(results_dir)?;
     check_requests(results_dir, &results)?;
     let dir = results_dir.join(CHARTS);
-    fs::create_dir_all(&dir).map_err(|source| WriteError { path: dir.clone(), source })?;
+    make_folder(&dir).map_err(|source| WriteError { path: dir.clone(), source })?;
     let mut paths = Vec::new();
     for (stem, figure) in figures(&results) {
         for format in formats {
@@ -126,6 +126,8 @@ pub fn draw_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
     use crate::figures::SMALLEST;
     use crate::results::sample::SampleFolder;
 
@@ -193,8 +195,17 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_runs_has_no_charts() {
-        assert_eq!(stems(&SampleFolder { replications: 0, ..SampleFolder::default() }), [""; 0]);
+    fn results_without_runs_have_no_charts() {
+        let mut results = SampleFolder::default().results();
+        results.runs.clear();
+        results.cells.clear();
+        results.summary.clear();
+        for rows in [&mut results.arms, &mut results.axes] {
+            rows.clear();
+        }
+        (results.traffic, results.latency, results.backends) = (Vec::new(), Vec::new(), Vec::new());
+        (results.decisions, results.timeline) = (Vec::new(), Vec::new());
+        assert!(figures(&results).is_empty());
     }
 
     #[test]

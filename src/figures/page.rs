@@ -14,7 +14,7 @@ use super::{charts, draw};
 use crate::answers::compare::{Comparison, compare};
 use crate::answers::offered::OfferedLoads;
 use crate::job::manifest::{Manifest, WarmupEntry};
-use crate::results::error::write_whole;
+use crate::results::disk::write_whole;
 use crate::results::observed::Observed;
 use crate::results::{Results, description, missing_details, text_if_there};
 

@@ -29,13 +29,28 @@ pub enum JobError {
     /// Another process writes to this results folder.
     #[error("another zonesim is writing to {}; wait for it, or choose another --out", .0.display())]
     InUse(PathBuf),
-    /// There is nothing to resume in this results folder.
-    #[error("{} holds no unfinished job to resume; run without --resume", .0.display())]
-    Nothing(PathBuf),
+    /// Unfinished work is in this results folder.
+    #[error(
+        "{} holds an unfinished job, which is kept: write --resume to finish it, another --out, or --force, which moves \
+         the folder aside",
+        .0.display()
+    )]
+    HoldsUnfinished(PathBuf),
+    /// Something that is not to be replaced is in this results folder.
+    #[error(
+        "{} holds {holds}; write another --out, or --force, which moves the folder aside",
+        folder.display()
+    )]
+    Occupied {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        holds: String,
+    },
     /// What is unfinished in this results folder is another job.
     #[error(
-        "the unfinished job in {} is of another experiment, data file, seed, shard or version of zonesim; \
-         choose another --out, or run without --resume to start anew",
+        "the unfinished job in {} is of another experiment, data file, seed, shard or version of zonesim, or its journal is \
+         damaged throughout; write another --out, or --force instead of --resume, which moves the folder aside",
         .0.display()
     )]
     OtherJob(PathBuf),
@@ -75,10 +90,5 @@ impl JobError {
     pub(super) fn file(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::File { action, path: path.clone(), source }
-    }
-
-    /// What makes the error of a job that can be resumed in `folder`.
-    pub(super) fn unfinished(folder: &Path) -> impl Fn(Self) -> Self {
-        |source| Self::Unfinished { folder: folder.to_owned(), source: Box::new(source) }
     }
 }

@@ -1,32 +1,45 @@
 //! The journal of a job: every finished run, durable as soon as it is finished.
 //!
-//! One JSON object a line: first what the job is, then the warm-up if it was found, then a run each, in the order in
-//! which they finished. The CSV files are written from it in the order of runs, so a job that was interrupted can be
-//! finished to the same bytes, and the shards of a job can be merged. In memory stands only where each run is. A line that
-//! was cut short by a crash is dropped.
+//! One line each: first what the job is, then the warm-up if it was found, then the runs, in the order in which they finished;
+//! JSON behind a checksum. The CSV files are written from it in the order of runs, so a job that was interrupted can be
+//! finished to the same bytes, and the shards of a job can be merged. In memory stands only where each run is.
+//!
+//! The checksum of a run takes in what the job is, so that each line tells for itself whether it is whole and of this job. A
+//! line that is not costs its own run, which is simulated again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::error::JobError;
 use super::runner::RunId;
+use super::shape::is_of;
 use super::shard::Shard;
 use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
-use crate::results::{JOURNAL, is_unfinished};
+use crate::random::hash_bytes;
+
+use crate::results::disk::{append, is_file, is_folder, make_folder, step};
+use crate::results::{JOURNAL_FILE, building};
 use crate::sim::outcome::Outcome;
 
 /// What finished runs did: what must be known of an outcome before its turn comes.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JobCounts {
     pub(super) events: u64,
-    #[serde(rename = "opened")]
     pub(super) connections: u64,
+}
+
+impl JobCounts {
+    fn of(outcome: &Outcome) -> Self {
+        Self { events: outcome.events, connections: outcome.opened }
+    }
 }
 
 impl std::ops::AddAssign for JobCounts {
@@ -65,6 +78,11 @@ impl Header {
         let zonesim = env!("CARGO_PKG_VERSION").to_owned();
         Self { zonesim, experiment: experiment_hash(experiment), seed: experiment.seed(), part }
     }
+
+    /// What the checksums of its runs begin with.
+    fn key(&self) -> u64 {
+        hash_bytes(1, &serde_json::to_vec(self).expect("plain data"))
+    }
 }
 
 /// A fingerprint of an experiment as run, overrides applied, and of its data files.
@@ -74,6 +92,7 @@ pub(super) fn experiment_hash(experiment: &Experiment) -> String {
 
 /// The line of a finished run, and as much of its outcome as is wanted.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RunLine<T> {
     cell: usize,
     replication: u32,
@@ -81,6 +100,7 @@ struct RunLine<T> {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct WarmupLine {
     warmup: FoundWarmup,
 }
@@ -90,9 +110,17 @@ struct WarmupLine {
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
-    /// Where the line of each run begins, and how long it is.
-    lines: BTreeMap<RunId, (u64, usize)>,
+    /// Where the line of each run begins, how long it is, and its number.
+    lines: BTreeMap<RunId, (u64, usize, u64)>,
     pub(super) warmup: Option<FoundWarmup>,
+    /// The lines that are not whole, or are of no run of this job.
+    pub(super) damaged: Vec<u64>,
+    /// What the checksums of all lines but the first begin with.
+    key: u64,
+    /// Whether some line says what it is about.
+    has_header: bool,
+    /// Which runs it is about.
+    part: Part,
     /// How long the file is.
     length: u64,
     /// Of all runs in it.
@@ -105,6 +133,11 @@ pub(super) struct Journal {
     is_synced: bool,
 }
 
+/// The hexadecimal digits of a checksum.
+const DIGITS: usize = 16;
+/// What the checksum of a header begins with.
+const HEADER_KEY: u64 = 0;
+
 /// What can't be done where a file error occurs.
 const ACTION: &str = "use the journal";
 /// Finished runs are brought to the disk once this time has passed since that was done, if [`Journal::tick`] is called
@@ -114,8 +147,21 @@ const SYNC_INTERVAL: Duration = Duration::from_millis(200);
 /// Where that is slow, as in a mounted bucket, it may take one part in so many of the time.
 const SYNC_SHARE: u32 = 20;
 
+/// What is in a line behind its checksum, if that is right.
+fn checked(line: &[u8], key: u64) -> Option<&[u8]> {
+    let (digits, rest) = line.strip_suffix(b"\n")?.split_at_checked(DIGITS)?;
+    let found = u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+    let json = rest.strip_prefix(b" ")?;
+    // No other spelling of the same number.
+    (digits == checksum(key, json).as_bytes() && found == hash_bytes(key, json)).then_some(json)
+}
+
+fn checksum(key: u64, json: &[u8]) -> String {
+    format!("{:0DIGITS$x}", hash_bytes(key, json))
+}
+
 impl Journal {
-    /// Begins a new journal in `folder`, replacing an older one.
+    /// Begins a new journal in `folder`, replacing one in which nothing is written.
     pub(super) fn create(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
         let mut journal = Self::open(folder, File::options().read(true).append(true).create(true), true)?;
         journal.begin(&Header::new(experiment, part))?;
@@ -124,38 +170,78 @@ impl Journal {
 
     /// Opens the journal of an unfinished job in `folder`, with its finished runs.
     pub(super) fn resume(folder: &Path, experiment: &Experiment, part: Part) -> Result<Self, JobError> {
-        if !is_unfinished(folder) {
-            return Err(JobError::Nothing(folder.to_owned()));
+        if !is_folder(&building(folder)) {
+            // An older version had a file of this name.
+            return Err(JobError::OtherJob(folder.to_owned()));
         }
-        let mut journal = Self::open(folder, File::options().read(true).append(true), true)?;
+        let mut journal = Self::open(folder, File::options().read(true).append(true).create(true), true)?;
         let header = Header::new(experiment, part);
-        match journal.load()? {
-            Some(Ok(found)) if found == header => {
-                journal.file.set_len(journal.length).map_err(|source| journal.error(source))?;
-            }
-            // It was stopped before it had said what it is.
-            None => journal.begin(&header)?,
-            Some(_) => return Err(JobError::OtherJob(folder.to_owned())),
+        match journal.find_header()? {
+            Some(found) if found != header => return Err(JobError::OtherJob(folder.to_owned())),
+            found => journal.load(&header, found.is_some())?,
         }
+        // Of several damaged lines none proves to be of this job.
+        if !journal.has_header && journal.is_empty() && journal.damaged.len() > 1 {
+            return Err(JobError::OtherJob(folder.to_owned()));
+        }
+        let length = journal.length;
+        journal.file.set_len(length).map_err(|source| journal.error(source))?;
+        if !journal.has_header {
+            journal.append(&header, HEADER_KEY)?;
+        }
+        journal.check(experiment)?;
         Ok(journal)
     }
 
-    /// Opens the journal in `folder` to read; absent if there is none, or none that this version can read.
+    /// Opens the journal in `folder` to read; absent if there is none, or none that says what it is in this version's words.
     pub(super) fn read_only(folder: &Path) -> Result<Option<(Self, Header)>, JobError> {
-        if !is_unfinished(folder) {
+        if !is_file(&building(folder).join(JOURNAL_FILE)) {
             return Ok(None);
         }
         let mut journal = Self::open(folder, File::options().read(true), false)?;
-        let header = journal.load()?.and_then(Result::ok);
-        Ok(header.map(|header| (journal, header)))
+        let Some(header) = journal.find_header()? else { return Ok(None) };
+        journal.load(&header, true)?;
+        Ok(Some((journal, header)))
+    }
+
+    /// Whether anything is written in the journal of the unfinished job in `folder`.
+    pub(super) fn has_begun(folder: &Path) -> Result<bool, JobError> {
+        let building = building(folder);
+        if is_folder(&building) && !is_file(&building.join(JOURNAL_FILE)) {
+            return Ok(false);
+        }
+        // An older version had a file of the folder's name.
+        let is_ours = is_folder(&building);
+        Ok(!is_ours || Self::open(folder, File::options().read(true), false)?.length > 0)
+    }
+
+    /// Whether the file called `name` beside it is its own.
+    pub(super) fn is_its(name: &str) -> bool {
+        name == JOURNAL_FILE
+    }
+
+    /// Whether it has nothing worth keeping.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.warmup.is_none()
     }
 
     /// Opens the file and locks it: against everybody if `writes`, otherwise against writers.
     fn open(folder: &Path, options: &OpenOptions, writes: bool) -> Result<Self, JobError> {
-        let path = folder.join(JOURNAL);
+        let building = building(folder);
+        let path = building.join(JOURNAL_FILE);
         let io = JobError::file(ACTION, &path);
         let file = loop {
-            let file = options.open(&path).map_err(&io)?;
+            if writes {
+                make_folder(&building).map_err(&io)?;
+            }
+            if !is_file(&path) && fs::symlink_metadata(&path).is_ok() {
+                return Err(io(io::Error::other("it is a link or a device, and no file")));
+            }
+            let file = match options.open(&path) {
+                // Its owner may have removed the folder that was just there.
+                Err(error) if writes && error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(&io)?,
+            };
             let locked = if writes { file.try_lock() } else { file.try_lock_shared() };
             match locked {
                 // Its owner may have removed it between the two.
@@ -167,12 +253,17 @@ impl Journal {
         };
         #[allow(clippy::disallowed_methods, reason = "the disk lives in real time")]
         let opened = Instant::now();
+        let length = file.metadata().map_err(&io)?.len();
         Ok(Self {
             path,
             file,
             lines: BTreeMap::new(),
             warmup: None,
-            length: 0,
+            damaged: Vec::new(),
+            key: HEADER_KEY,
+            has_header: false,
+            part: Part::Whole,
+            length,
             counts: JobCounts::default(),
             fresh: JobCounts::default(),
             opened,
@@ -183,45 +274,89 @@ impl Journal {
 
     /// Empties the file and writes its first line.
     fn begin(&mut self, header: &Header) -> Result<(), JobError> {
-        let emptied = self
-            .file
-            .metadata()
-            .and_then(|found| if found.len() > 0 { self.file.set_len(0) } else { Ok(()) });
-        emptied.map_err(|source| self.error(source))?;
-        self.append(header).map(drop)
+        if self.length > 0 {
+            self.file.set_len(0).map_err(|source| self.error(source))?;
+            self.length = 0;
+        }
+        (self.key, self.part) = (header.key(), header.part);
+        self.append(header, HEADER_KEY).map(drop)
     }
 
-    /// Reads what the journal is about and where its finished runs are, up to the first line that is not whole. Nothing
-    /// without a whole line; an error of the first that is of another version, or of something else.
-    fn load(&mut self) -> Result<Option<serde_json::Result<Header>>, JobError> {
-        let mut reader = BufReader::new(&self.file);
-        let mut line = Vec::new();
-        let read = |reader: &mut BufReader<&File>, line: &mut Vec<u8>| {
+    /// The first line that says what the journal is about.
+    fn find_header(&mut self) -> Result<Option<Header>, JobError> {
+        self.each_line(|_, line| {
+            let header = checked(line, HEADER_KEY).and_then(|json| serde_json::from_slice(json).ok());
+            header.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+        })
+    }
+
+    /// Hands every line, with where it begins, to `take`, until that gives something.
+    fn each_line<T>(
+        &mut self,
+        mut take: impl FnMut(u64, &[u8]) -> ControlFlow<T>,
+    ) -> Result<Option<T>, JobError> {
+        let failed = JobError::file(ACTION, &self.path);
+        self.file.rewind().map_err(&failed)?;
+        let (mut reader, mut line, mut start) = (BufReader::new(&self.file), Vec::new(), 0);
+        loop {
             line.clear();
-            let length = reader.read_until(b'\n', line).map_err(|source| self.error(source))?;
-            Ok::<_, JobError>(line.ends_with(b"\n").then_some(length))
-        };
-        let Some(length) = read(&mut reader, &mut line)? else { return Ok(None) };
-        let header = serde_json::from_slice(&line);
-        if header.is_err() {
-            return Ok(Some(header));
-        }
-        let (mut lines, mut counts, mut end) = (BTreeMap::new(), JobCounts::default(), length as u64);
-        let mut found = None;
-        while let Some(length) = read(&mut reader, &mut line)? {
-            if let Ok(RunLine { cell, replication, outcome }) = serde_json::from_slice(&line) {
-                if lines.insert(RunId { cell, replication }, (end, length)).is_none() {
-                    counts += outcome;
-                }
-            } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(&line) {
-                found = Some(warmup);
-            } else {
-                break;
+            let length = reader.read_until(b'\n', &mut line).map_err(&failed)?;
+            if length == 0 {
+                return Ok(None);
             }
-            end += length as u64;
+            if let ControlFlow::Break(found) = take(start, &line) {
+                return Ok(Some(found));
+            }
+            start += length as u64;
         }
-        (self.lines, self.warmup, self.counts, self.length) = (lines, found, counts, end);
-        Ok(Some(header))
+    }
+
+    /// Finds the finished runs of the job of this `header`; which stands there, or may be damaged.
+    fn load(&mut self, header: &Header, has_header: bool) -> Result<(), JobError> {
+        let key = header.key();
+        let (mut lines, mut damaged, mut found, mut end) = (BTreeMap::new(), Vec::new(), None, 0);
+        let mut number = 0;
+        self.each_line::<()>(|start, line| {
+            number += 1;
+            if let Some(json) = checked(line, key) {
+                if let Ok(RunLine { cell, replication, outcome: IgnoredAny }) = serde_json::from_slice(json) {
+                    lines.entry(RunId { cell, replication }).or_insert((start, line.len(), number));
+                } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(json) {
+                    found = Some(warmup);
+                } else {
+                    damaged.push(number);
+                }
+            } else if checked(line, HEADER_KEY).is_none() {
+                damaged.push(number);
+            }
+            if line.ends_with(b"\n") {
+                end = start + line.len() as u64;
+            }
+            ControlFlow::Continue(())
+        })?;
+        (self.lines, self.damaged, self.warmup, self.length) = (lines, damaged, found, end);
+        (self.key, self.has_header, self.part) = (key, has_header, header.part);
+        Ok(())
+    }
+
+    /// Counts what the finished runs did; drops those that `experiment` does not have, or whose outcomes are not of its shape.
+    pub(super) fn check(&mut self, experiment: &Experiment) -> Result<(), JobError> {
+        self.counts = JobCounts::default();
+        // A search numbers cells in its own way.
+        let is_numbered = !matches!(self.part, Part::Search(_));
+        for (run, (.., number)) in self.lines.clone() {
+            let is_there = run.cell < experiment.cells().len() && run.replication < experiment.replications();
+            let found = if is_there || !is_numbered { self.outcome(run).ok().flatten() } else { None };
+            let fits = |outcome: &Outcome| !is_numbered || is_of(outcome, experiment, run.cell);
+            if let Some(outcome) = found.filter(fits) {
+                self.counts += JobCounts::of(&outcome);
+            } else {
+                self.lines.remove(&run);
+                self.damaged.push(number);
+            }
+        }
+        self.damaged.sort_unstable();
+        Ok(())
     }
 
     pub(super) fn runs(&self) -> u64 {
@@ -233,25 +368,30 @@ impl Journal {
     }
 
     pub(super) fn set_warmup(&mut self, warmup: FoundWarmup) -> Result<(), JobError> {
-        self.append(&WarmupLine { warmup })?;
+        self.append(&WarmupLine { warmup }, self.key)?;
         self.warmup = Some(warmup);
         self.sync()
     }
 
     /// What `run` found, if it is in the journal.
     pub(super) fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JobError> {
-        let Some((start, length)) = self.lines.get(&run).copied() else { return Ok(None) };
+        let Some((start, length, number)) = self.lines.get(&run).copied() else { return Ok(None) };
         let mut line = vec![0; length];
-        let found = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut line));
-        let found: Result<RunLine<Outcome>, io::Error> =
-            found.and_then(|()| serde_json::from_slice(&line).map_err(io::Error::from));
+        let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut line));
+        let found = read.and_then(|()| {
+            let changed = || io::Error::other(format!("line {number} has changed since it was opened"));
+            let json = checked(&line, self.key).ok_or_else(changed)?;
+            serde_json::from_slice::<RunLine<Outcome>>(json).map_err(io::Error::from)
+        });
         found.map(|line| Some(line.outcome)).map_err(|source| self.error(source))
     }
 
     pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
-        let line = self.append(&RunLine { cell: run.cell, replication: run.replication, outcome })?;
-        self.lines.insert(run, line);
-        let own = JobCounts { events: outcome.events, connections: outcome.opened };
+        let line = RunLine { cell: run.cell, replication: run.replication, outcome };
+        let (start, length) = self.append(&line, self.key)?;
+        // Its number is asked for in what was there when it was opened.
+        self.lines.insert(run, (start, length, 0));
+        let own = JobCounts::of(outcome);
         self.counts += own;
         self.fresh += own;
         self.tick()
@@ -275,16 +415,19 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the journal of a job that is complete.
+    /// Removes the journal of a job that is complete, and the folder in which it was.
     pub(super) fn remove(self) -> Result<(), JobError> {
-        fs::remove_file(&self.path).map_err(|source| self.error(source))
+        let building = self.path.parent().expect("it is in a folder");
+        let removed =
+            step().and_then(|()| fs::remove_file(&self.path)).and_then(|()| fs::remove_dir_all(building));
+        removed.map_err(|source| self.error(source))
     }
 
     /// Adds a line; tells where it begins and how long it is.
-    fn append(&mut self, line: &impl Serialize) -> Result<(u64, usize), JobError> {
-        let mut bytes = serde_json::to_vec(line).expect("plain data");
-        bytes.push(b'\n');
-        self.file.write_all(&bytes).map_err(|source| self.error(source))?;
+    fn append(&mut self, line: &impl Serialize, key: u64) -> Result<(u64, usize), JobError> {
+        let json = serde_json::to_vec(line).expect("plain data");
+        let bytes = [checksum(key, &json).as_bytes(), b" ", &json, b"\n"].concat();
+        append(&mut self.file, &bytes).map_err(|source| self.error(source))?;
         self.is_synced = false;
         let place = (self.length, bytes.len());
         self.length += bytes.len() as u64;

@@ -2,8 +2,9 @@
 
 mod entries;
 
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -15,13 +16,15 @@ use super::warmup::FoundWarmup;
 use crate::answers::offered::OfferedLoads;
 use crate::answers::unforgotten::unforgotten;
 use crate::experiment::{Cell, Experiment};
+use crate::results::disk::{open_regular, write_whole};
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
-use crate::results::write_file;
 pub use entries::{LeftOutEvents, NotReached, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry};
 
 /// The manifest's name in a results folder.
 pub const NAME: &str = "manifest.json";
+/// Longer than any manifest, in bytes.
+const LENGTH_MAX: u64 = 1 << 30;
 
 /// What made a results folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +37,9 @@ pub struct Manifest {
     pub experiment_hash: String,
     /// The seed.
     pub seed: u64,
+    /// What was searched, and in which experiment, if a search made this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
     /// Which shard of the experiment this is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -70,6 +76,9 @@ pub struct Manifest {
     pub events: u64,
     /// Connections of all runs, warm-up included.
     pub connections: u64,
+    /// The files of the folder that zonesim wrote, this one among them: no other is ever replaced or removed.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// Threads that simulated.
     pub jobs: usize,
     /// Seconds that the job took, without runs that an earlier, interrupted job had finished.
@@ -83,6 +92,7 @@ pub struct Manifest {
 /// A job that has ended.
 pub(super) struct EndedJob<'a> {
     pub(super) shard: Option<Shard>,
+    pub(super) search: Option<String>,
     pub(super) agenda: &'a Agenda,
     pub(super) warmup: Option<FoundWarmup>,
     /// Threads that simulated.
@@ -109,6 +119,7 @@ impl Manifest {
             experiment: experiment.name().to_owned(),
             experiment_hash: experiment_hash(experiment),
             seed: experiment.seed(),
+            search: job.search.clone(),
             shard: job.shard,
             cells: experiment.cells().len(),
             replications: most.unwrap_or(experiment.replications()),
@@ -126,6 +137,7 @@ impl Manifest {
             complete: job.finished_runs == job.agenda.runs().len() as u64,
             events: job.total.events,
             connections: job.total.connections,
+            files: Vec::new(),
             jobs: job.jobs,
             wall_time_s: seconds,
             events_per_s: rate(job.fresh.events),
@@ -153,15 +165,33 @@ impl Manifest {
 
     /// The manifest in `folder`, if there is a readable one.
     pub fn read(folder: &Path) -> Option<Self> {
-        let text = fs::read_to_string(folder.join(NAME)).ok()?;
+        let file = open_regular(&folder.join(NAME)).ok()?;
+        let mut text = String::new();
+        file.take(LENGTH_MAX).read_to_string(&mut text).ok()?;
         serde_json::from_str(&text).ok()
+    }
+
+    /// Adds to the manifest in `folder`, if there is one, files in it that were written after the job.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn enlist(folder: &Path, files: &[PathBuf]) -> Result<(), WriteError> {
+        let Some(mut manifest) = Self::read(folder) else { return Ok(()) };
+        let inside = files.iter().filter_map(|file| file.strip_prefix(folder).ok()?.to_str());
+        let mut all: BTreeSet<String> = manifest.files.iter().cloned().collect();
+        all.extend(inside.map(|name| name.replace(std::path::MAIN_SEPARATOR, "/")));
+        if all.len() == manifest.files.len() {
+            return Ok(());
+        }
+        manifest.files = all.into_iter().collect();
+        manifest.write(folder)
     }
 
     /// Writes it into `folder`, durably.
     pub(super) fn write(&self, folder: &Path) -> Result<(), WriteError> {
         let mut text = serde_json::to_string_pretty(self).expect("plain data");
         text.push('\n');
-        write_file(folder, NAME, &text)
+        write_whole(&folder.join(NAME), text.as_bytes())
     }
 }
 

@@ -18,6 +18,8 @@ use super::shard::Shard;
 use super::watcher::Watcher;
 use super::work::{CompleteJob, Filling};
 use crate::experiment::{Experiment, Overrides};
+use crate::results::description::EXPERIMENT;
+use crate::results::disk::is_file;
 
 /// Joins the shards in `folders`, in any order, into the results folder `out`: what a job that was not divided would have
 /// written. A merge that was stopped may be done again; nothing else is overwritten.
@@ -27,7 +29,13 @@ use crate::experiment::{Experiment, Overrides};
 /// written.
 pub fn merge(folders: &[PathBuf], out: &Path, watcher: &mut dyn Watcher) -> Result<CompleteJob, JobError> {
     let mut parts = open(folders)?;
-    let file = parts[0].folder.join("experiment.toml");
+    let files = parts.iter().map(|part| part.folder.join(EXPERIMENT));
+    let Some(file) = files.into_iter().find(|file| is_file(file)) else {
+        let problem = |Opened { folder, shard, .. }: &Opened| {
+            format!("shard {shard} in {} is not finished; run it again with --resume", folder.display())
+        };
+        return Err(JobError::Unfit(parts.iter().map(problem).collect()));
+    };
     let experiment = Experiment::read(&file, &Overrides::default())?;
     let experiment = Arc::new(settled(&parts, experiment)?);
     if parts[0].header != Header::new(&experiment, parts[0].header.part) {
@@ -65,7 +73,9 @@ fn open(folders: &[PathBuf]) -> Result<Vec<Opened>, JobError> {
                 parts.push(Opened { folder: folder.clone(), header, shard, journal });
             }
             Some(_) => problems.push(format!("{place} holds a whole job, no shard")),
-            None => problems.push(format!("{place} holds no shard")),
+            None => problems.push(format!(
+                "{place} holds no shard, or none of which this version can read what it is; run it again with --resume"
+            )),
         }
     }
     if folders.is_empty() {
@@ -106,15 +116,17 @@ fn settled(parts: &[Opened], experiment: Experiment) -> Result<Experiment, JobEr
 fn agendas(parts: &mut [Opened], experiment: &Experiment) -> Result<Vec<Agenda>, JobError> {
     let (mut problems, mut agendas) = (Vec::new(), Vec::new());
     for Opened { folder, shard, journal, .. } in parts {
+        journal.check(experiment)?;
         let mut agenda = Agenda::new(experiment, Some(*shard));
         agenda.catch_up(experiment, |run| journal.outcome(run))?;
         let runs = agenda.runs();
         let finished = runs.iter().filter(|run| journal.has(**run)).count();
         if finished < runs.len() {
             problems.push(format!(
-                "shard {shard} in {} has finished {finished} of {} runs; run it again with --resume",
+                "shard {shard} in {} has finished {finished} of {} runs{}; run it again with --resume",
                 folder.display(),
-                runs.len()
+                runs.len(),
+                if journal.damaged.is_empty() { "" } else { ", for its journal is damaged" }
             ));
         }
         agendas.push(agenda);
@@ -132,7 +144,17 @@ fn ended<'a>(parts: &[Opened], agenda: &'a Agenda) -> EndedJob<'a> {
     let jobs = manifests.iter().map(|manifest| manifest.jobs).sum();
     let warmup = parts.iter().find_map(|part| part.journal.warmup);
     let finished_runs = parts.iter().map(|part| part.journal.runs()).sum();
-    EndedJob { shard: None, agenda, warmup, jobs, wall_time, finished_runs, total, fresh: total }
+    EndedJob {
+        shard: None,
+        search: None,
+        agenda,
+        warmup,
+        jobs,
+        wall_time,
+        finished_runs,
+        total,
+        fresh: total,
+    }
 }
 
 /// Every run in order, and which of `agendas` has it.

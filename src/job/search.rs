@@ -10,14 +10,17 @@ use std::sync::Arc;
 use super::agenda::Agenda;
 use super::error::JobError;
 use super::folder::Folder;
+use super::holding::Identity;
 use super::journal::Part;
 use super::runner::{RunId, measured};
+use super::shape::is_of;
 use super::watcher::Watcher;
 use super::work::{CompleteJob, Filling, Work};
 use crate::answers::search::{Goal, LineAnswer, Question, SearchedLine, Sought, TriedValue};
 use crate::experiment::{AxisValue, Cell, Experiment, ExperimentError, Overrides, SearchAxis, grid};
 use crate::random::hash_bytes;
 use crate::results::observed::QuestionError;
+use crate::sim::outcome::Outcome;
 
 /// What is searched, and for what.
 #[derive(Clone, Debug)]
@@ -146,10 +149,11 @@ impl Search {
         let SearchRequest { path, step, arms, goal, .. } = &self.request;
         let asked = format!("{path:?} {:?} {step:?} {arms:?} {goal:?}", self.grid);
         let part = Part::Search(hash_bytes(0, asked.as_bytes()));
+        let identity = Identity::new(&self.experiment, part);
         let journal = folder.open(&self.experiment, part, watcher)?;
         let work = Work::new(journal, folder.threads, watcher);
         let hunt = Hunt { search: self, work, numbers: BTreeMap::new(), lines: Vec::new() };
-        hunt.run(folder).map_err(JobError::unfinished(&folder.path))
+        hunt.run(folder, &identity).map_err(|error| folder.ended(error))
     }
 
     /// The positions of the grid that every line is asked for first.
@@ -201,7 +205,7 @@ struct Hunt<'a> {
 
 impl Hunt<'_> {
     /// Tries values until every line has its answer, and writes the folder; nothing if it was stopped.
-    fn run(mut self, folder: &Folder) -> Result<Option<SearchEnd>, JobError> {
+    fn run(mut self, folder: &Folder, identity: &Identity) -> Result<Option<SearchEnd>, JobError> {
         let mut experiment = Arc::clone(&self.search.experiment);
         loop {
             self.simulate(&experiment)?;
@@ -209,11 +213,13 @@ impl Hunt<'_> {
                 self.work.journal.sync()?;
                 return Ok(None);
             }
-            self.learn(&experiment)?;
+            self.learn(&experiment, folder)?;
             let (answers, tried) = self.ask();
             match tried {
                 Some(tried) => experiment = Arc::new(self.search.step(&tried)?),
-                None => return Ok(Some(SearchEnd { job: self.finish(&experiment, folder)?, answers })),
+                None => {
+                    return Ok(Some(SearchEnd { job: self.finish(&experiment, folder, identity)?, answers }));
+                }
             }
         }
     }
@@ -240,7 +246,7 @@ impl Hunt<'_> {
     }
 
     /// Takes what the cells of `experiment` gave that are new.
-    fn learn(&mut self, experiment: &Experiment) -> Result<(), JobError> {
+    fn learn(&mut self, experiment: &Experiment, folder: &Folder) -> Result<(), JobError> {
         for cell in experiment.cells() {
             let Some(at) = self.search.position(experiment, cell) else { continue };
             let name = self.search.line_name(experiment, cell);
@@ -250,19 +256,23 @@ impl Hunt<'_> {
                 self.lines.len() - 1
             });
             if !self.lines[index].1.points.contains_key(&at) {
-                let value = self.value(experiment, cell)?;
+                let value = self.value(experiment, cell, folder)?;
                 self.lines[index].1.points.insert(at, value);
             }
         }
         Ok(())
     }
 
-    fn value(&mut self, experiment: &Experiment, cell: &Cell) -> Result<TriedValue, JobError> {
+    fn value(
+        &mut self,
+        experiment: &Experiment,
+        cell: &Cell,
+        folder: &Folder,
+    ) -> Result<TriedValue, JobError> {
         let mut value = TriedValue::default();
         for replication in 0..experiment.replications() {
             let run = RunId { cell: cell.index, replication };
-            let outcome = self.work.journal.outcome(self.kept(experiment, run))?;
-            let outcome = outcome.expect("every run of the cell is finished");
+            let outcome = self.outcome(experiment, run, folder)?;
             measured(experiment, run, &outcome, |run| self.search.question.observe(&mut value, run));
         }
         Ok(value)
@@ -287,14 +297,25 @@ impl Hunt<'_> {
     }
 
     /// Writes the folder of `experiment`, of which every run is in the journal, as a plain run would.
-    fn finish(mut self, experiment: &Arc<Experiment>, folder: &Folder) -> Result<CompleteJob, JobError> {
+    fn finish(
+        mut self,
+        experiment: &Arc<Experiment>,
+        folder: &Folder,
+        identity: &Identity,
+    ) -> Result<CompleteJob, JobError> {
         let mut filling = Filling::begin(experiment, &folder.path)?;
         let agenda = Agenda::new(experiment, None);
         for run in agenda.runs() {
-            let outcome = self.work.journal.outcome(self.kept(experiment, *run))?;
-            filling.add_outcome(*run, &outcome.expect("every run is finished"))?;
+            filling.add_outcome(*run, &self.outcome(experiment, *run, folder)?)?;
         }
-        self.work.finish(filling, &agenda, None)
+        self.work.finish(filling, &agenda, None, identity.search().map(str::to_owned))
+    }
+
+    /// What a finished run of `experiment` found.
+    fn outcome(&mut self, experiment: &Experiment, run: RunId, folder: &Folder) -> Result<Outcome, JobError> {
+        let found = self.work.journal.outcome(self.kept(experiment, run))?;
+        let outcome = found.filter(|outcome| is_of(outcome, experiment, run.cell));
+        outcome.ok_or_else(|| JobError::OtherJob(folder.path.clone()))
     }
 }
 

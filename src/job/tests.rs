@@ -1,5 +1,7 @@
 //! Jobs as who embeds them meets them: no terminal, a folder, and someone who watches.
 
+mod damage;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;

@@ -4,8 +4,10 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use super::error::JobError;
+use super::manifest::Manifest;
 use super::runner::{RunId, failure};
 use crate::experiment::Experiment;
+use crate::metrics::tables::{FileRow, PacketRow};
 use crate::random::RunSeed;
 use crate::results::tables::PacketTable;
 use crate::sim::Simulation;
@@ -30,5 +32,6 @@ pub fn trace(experiment: &Experiment, folder: &Path, connections: NonZeroU32) ->
         count += packets.len();
     }
     table.finish()?;
+    Manifest::enlist(folder, &[folder.join(PacketRow::FILE.name)])?;
     Ok(count)
 }

@@ -1,7 +1,7 @@
 //! Who looks on while a job runs, and what is there to see.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::agenda::{Agenda, CellStanding};
 use super::cost::costs;
@@ -20,8 +20,8 @@ pub trait Watcher {
     /// Something happened that does not happen to every job.
     fn note(&mut self, _note: JobNote) {}
 
-    /// Every file of the folder is written, but its journal is still there: what is made of the files belongs here, since a
-    /// job that is stopped before it is complete can be resumed.
+    /// Every file is written, into this folder, in which results are built before they take their place: what is made of the
+    /// files belongs here, for they take it together. A job that is stopped before can be resumed.
     ///
     /// # Errors
     /// If that can't be made. The job ends with [`JobError::Watcher`](super::JobError::Watcher).
@@ -40,8 +40,10 @@ impl Watcher for () {}
 /// What happens to some jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobNote {
-    /// The folder had an unfinished job, which is discarded.
-    Discarded,
+    /// What was in the folder was moved aside, to this one.
+    Aside(PathBuf),
+    /// These lines of the journal are damaged: what they held is simulated again.
+    Damaged(Vec<u64>),
     /// So many pilot runs begin, which find the warm-up.
     Pilots(usize),
     /// The warm-up is found, now or before the job was interrupted.

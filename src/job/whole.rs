@@ -36,7 +36,7 @@ pub enum JobEnd {
 /// warm-up, or a run fails.
 pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) -> Result<JobEnd, JobError> {
     // A whole job is done again if it is asked for; a shard is one of many that a cluster may start twice.
-    if (folder.resume || folder.shard.is_some()) && folder.is_complete(experiment) {
+    if (folder.resume || folder.shard.is_some()) && !folder.force && folder.is_complete(experiment)? {
         return Ok(JobEnd::CompleteBefore);
     }
     let experiment = Arc::new(experiment.clone());
@@ -44,7 +44,17 @@ pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) 
     let most = Agenda::new(&experiment, folder.shard).most_runs();
     let threads = folder.threads.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1);
     let journal = folder.open(&experiment, folder.shard.map_or(Part::Whole, Part::Shard), watcher)?;
-    let mut work = Work::new(journal, threads, watcher);
+    let work = Work::new(journal, threads, watcher);
+    fill(experiment, folder, work, most).map_err(|error| folder.ended(error))
+}
+
+/// Simulates what is missing of `experiment`, which has this many runs at most, and fills `folder`.
+fn fill(
+    experiment: Arc<Experiment>,
+    folder: &Folder,
+    mut work: Work<'_>,
+    most: u64,
+) -> Result<JobEnd, JobError> {
     // A shard without runs needs no warm-up.
     let settled = if most == 0 { Some(experiment) } else { settle(experiment, &mut work)? };
     let Some(experiment) = settled else { return Ok(JobEnd::Stopped) };
@@ -53,7 +63,7 @@ pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) 
     let mut agenda = Agenda::new(&experiment, folder.shard);
     agenda.catch_up(&experiment, |run| work.journal.outcome(run))?;
     turns.catch_up(&agenda, &mut work.journal, false)?;
-    let complete = turns.run(work, agenda, folder).map_err(JobError::unfinished(&folder.path))?;
+    let complete = turns.run(work, agenda, folder)?;
     Ok(if complete.manifest.complete { JobEnd::Complete(Box::new(complete)) } else { JobEnd::Stopped })
 }
 
@@ -113,7 +123,7 @@ impl Turns<'_> {
         })?;
         // After an interruption there are gaps; what lies beyond them is kept too.
         self.catch_up(&agenda, &mut work.journal, true)?;
-        work.finish(self.filling, &agenda, folder.shard)
+        work.finish(self.filling, &agenda, folder.shard, None)
     }
 
     /// Observes a finished run, and writes its rows if it is its turn; gives the runs that follow from it.

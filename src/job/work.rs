@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::agenda::Agenda;
 use super::cost::longest_first;
 use super::error::JobError;
+use super::holding::{built, clear, publish};
 use super::journal::Journal;
 use super::manifest::{EndedJob, Manifest};
 use super::runner::{RunId, RunnerEvent, measured, run_growing};
@@ -15,6 +16,7 @@ use super::shard::Shard;
 use super::watcher::{JobProgress, Watcher};
 use crate::experiment::Experiment;
 use crate::metrics::MeasuredRun;
+use crate::results::building;
 use crate::results::description::describe;
 use crate::results::tables::{CellSummary, Tables};
 use crate::sim::outcome::Outcome;
@@ -33,16 +35,19 @@ pub struct CompleteJob {
 /// A results folder whose files are being written.
 pub(super) struct Filling<'a> {
     experiment: &'a Arc<Experiment>,
-    folder: &'a Path,
+    home: &'a Path,
     tables: Tables<'a>,
 }
 
 impl<'a> Filling<'a> {
-    /// Opens every file, so that a bad folder fails before anything is simulated.
-    pub(super) fn begin(experiment: &'a Arc<Experiment>, folder: &'a Path) -> Result<Self, JobError> {
-        let tables = Tables::create(folder, experiment)?;
-        describe(folder, experiment)?;
-        Ok(Self { experiment, folder, tables })
+    /// Opens every file in the subfolder of `home` where they are built, so that a bad folder fails before anything is
+    /// simulated.
+    pub(super) fn begin(experiment: &'a Arc<Experiment>, home: &'a Path) -> Result<Self, JobError> {
+        clear(home)?;
+        let folder = building(home);
+        let tables = Tables::create(&folder, experiment)?;
+        describe(&folder, home, experiment)?;
+        Ok(Self { experiment, home, tables })
     }
 
     /// Writes the rows of a run. Runs come in order.
@@ -55,7 +60,8 @@ impl<'a> Filling<'a> {
         measured(self.experiment, id, outcome, |run| self.add(id, run))
     }
 
-    /// Writes the rest. The journal of a whole job goes last, so that a job that is stopped anywhere before can be resumed.
+    /// Writes the rest, and puts all of it in its place. The journal of a whole job goes last, so that a job that is stopped
+    /// anywhere before can be resumed. What is not all of it never takes the place of what is.
     pub(super) fn finish(
         self,
         mut journal: Journal,
@@ -64,9 +70,18 @@ impl<'a> Filling<'a> {
     ) -> Result<CompleteJob, JobError> {
         let summaries = self.tables.finish()?;
         journal.sync()?;
-        let manifest = Manifest::new(self.experiment, ended, &summaries);
-        manifest.write(self.folder)?;
-        watcher.written(self.folder).map_err(JobError::Watcher)?;
+        let mut manifest = Manifest::new(self.experiment, ended, &summaries);
+        let folder = building(self.home);
+        manifest.write(&folder)?;
+        // Of no run there is nothing to show.
+        if manifest.finished_runs > 0 {
+            watcher.written(&folder).map_err(JobError::Watcher)?;
+        }
+        if manifest.complete || !Manifest::read(self.home).is_some_and(|old| old.complete) {
+            manifest.files = built(self.home)?;
+            manifest.write(&folder)?;
+            publish(self.home, &manifest.files)?;
+        }
         if manifest.complete && manifest.shard.is_none() {
             journal.remove()?;
         }
@@ -130,10 +145,11 @@ impl<'w> Work<'w> {
         filling: Filling<'_>,
         agenda: &Agenda,
         shard: Option<Shard>,
+        search: Option<String>,
     ) -> Result<CompleteJob, JobError> {
         let Journal { counts: total, fresh, warmup, .. } = self.journal;
         let (jobs, wall_time, finished_runs) = (self.threads, self.wall_time, self.journal.runs());
-        let ended = EndedJob { shard, agenda, warmup, jobs, wall_time, finished_runs, total, fresh };
+        let ended = EndedJob { shard, search, agenda, warmup, jobs, wall_time, finished_runs, total, fresh };
         filling.finish(self.journal, &ended, self.watcher)
     }
 }

@@ -21,6 +21,8 @@ pub struct HealthChecking {
     pub propagation_delay: SimDuration,
     /// Whether a probe asks for a reply of the server, which may be an error, and not for a handshake alone (HCK-4).
     pub wants_reply: bool,
+    /// Whether a probe, which is a TCP connection, sends its SYN again within its timeout.
+    pub probe_retransmission: bool,
     /// Whether probes wait for a worker of the backend, and take it as long as a request.
     pub through_queue: bool,
     /// Who probes.

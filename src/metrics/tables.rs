@@ -13,8 +13,11 @@ macro_rules! read_field {
     (text, $fields:ident, $name:expr) => {
         $fields.text($name)?.to_owned()
     };
-    ($kind:ident, $fields:ident, $name:expr) => {
+    (signed, $fields:ident, $name:expr) => {
         $fields.number($name)?
+    };
+    ($kind:ident, $fields:ident, $name:expr) => {
+        $fields.amount($name)?
     };
 }
 
@@ -28,13 +31,16 @@ macro_rules! written_field {
     (number, $value:expr) => {
         $crate::metrics::tables::Field::Number($value)
     };
+    (signed, $value:expr) => {
+        $crate::metrics::tables::Field::Number($value)
+    };
 }
 
 /// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit (`1` for
-/// shares and counts of nothing else, none for texts), meaning, and its value in the row that is written. Numbers and counts are read as numbers that may be missing.
+/// shares and counts of nothing else, none for texts), meaning, and its value in the row that is written. Numbers and counts are read as numbers from 0 on that may be missing; those that are signed may be below.
 macro_rules! results_file {
     (
-        $row:ident in $file:literal $(by $run:ident)?: $about:literal;
+        $row:ident in $file:literal $(by $run:ident)? $(each $($key:ident),+)?: $about:literal;
         of ($($source:ident: $type:ty),+)
         $($kind:ident $name:ident $([$unit:literal])? $meaning:literal = $value:expr;)+
     ) => {
@@ -51,6 +57,8 @@ macro_rules! results_file {
         impl $crate::metrics::tables::FileRow for $row {
             const FILE: $crate::metrics::tables::ResultsFile =
                 $crate::metrics::tables::ResultsFile { name: $file, columns: &[$(stringify!($name)),+] };
+
+            const KEY: &'static [&'static str] = &[$($(stringify!($key)),+)?];
 
             fn read(
                 fields: &$crate::metrics::tables::CsvRow<'_>,
@@ -107,6 +115,9 @@ pub struct ResultsFile {
     pub columns: &'static [&'static str],
 }
 
+/// So much of a field is shown where something else is expected.
+const FOUND_MAX: usize = 60;
+
 /// One field of a row that is written. What is missing is empty, never zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field<'a> {
@@ -162,8 +173,39 @@ impl CsvRow<'_> {
         }
     }
 
+    /// The number from 0 on in column `name`, or nothing where the field is empty.
+    ///
+    /// # Errors
+    /// If there is no such column, or something else in it.
+    pub fn amount(&self, name: &str) -> Result<Option<f64>, Unfit> {
+        match self.number(name)? {
+            Some(number) if number < 0.0 => Err(self.unfit(name, "a number from 0 on, or nothing")),
+            number => Ok(number),
+        }
+    }
+
+    /// The value of the metric `name`, or nothing where the field is empty.
+    ///
+    /// # Errors
+    /// If there is no such column, or something else in it.
+    pub fn metric(&self, name: &str) -> Result<Option<f64>, Unfit> {
+        match self.amount(name)? {
+            // A little more is what nine digits make of 1.
+            Some(number) if number > 1.0 + 1e-9 && name.ends_with("_ratio") => {
+                Err(self.unfit(name, "a ratio from 0 to 1, or nothing"))
+            }
+            number => Ok(number),
+        }
+    }
+
+    /// The error of a row that should not be there.
+    pub fn odd(&self, why: &str) -> Unfit {
+        Unfit(format!("{}, line {}: {why}", self.path.display(), self.line))
+    }
+
     fn unfit(&self, name: &str, expected: &str) -> Unfit {
-        let (path, line, found) = (self.path.display(), self.line, self.text(name).unwrap_or_default());
+        let (path, line) = (self.path.display(), self.line);
+        let found: String = self.text(name).unwrap_or_default().chars().take(FOUND_MAX).collect();
         Unfit(format!("{path}, line {line}, column `{name}`: expected {expected}, found {found:?}"))
     }
 }
@@ -181,6 +223,8 @@ pub fn column(path: &Path, header: &[String], name: &str) -> Result<usize, Unfit
 pub trait FileRow: Sized {
     /// The file.
     const FILE: ResultsFile;
+    /// The columns that tell rows of the same run apart, or of the same cell. None where rows may be alike.
+    const KEY: &'static [&'static str];
     /// Reads the row.
     ///
     /// # Errors

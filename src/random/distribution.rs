@@ -6,6 +6,7 @@ mod empirical;
 mod law;
 mod points;
 mod quantity;
+mod residual;
 #[cfg(test)]
 mod tests;
 

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::write_whole;
 use super::error::{ResultsError, WriteError};
 use super::policies::Policies;
-use super::{text_if_there, write_file};
+use super::text_if_there;
 use crate::experiment::{
     Axis, Cell, ChartRequest, Experiment, FaultWords, Overrides, PerCell, Threshold, chart_lines,
 };
@@ -164,13 +165,13 @@ pub struct OperationEntry {
     pub backends: Vec<String>,
 }
 
-/// Writes the experiment file into `folder`, and what it describes.
+/// Writes the experiment file into `folder`, and what it describes. They are to stand in the folder `home`, which is there.
 ///
 /// # Errors
 /// If a file can't be written.
-pub fn describe(folder: &Path, experiment: &Experiment) -> Result<(), WriteError> {
-    let text = experiment.document_in(folder);
-    write_file(folder, EXPERIMENT, &text)?;
+pub fn describe(folder: &Path, home: &Path, experiment: &Experiment) -> Result<(), WriteError> {
+    let text = experiment.document_in(home);
+    write_whole(&folder.join(EXPERIMENT), text.as_bytes())?;
     Description::new(experiment, &text).write(folder)
 }
 
@@ -252,7 +253,7 @@ impl Description {
 
     pub(super) fn write(&self, folder: &Path) -> Result<(), WriteError> {
         let text = serde_json::to_string(self).expect("names, numbers and lists are JSON");
-        write_file(folder, NAME, &(text + "\n"))
+        write_whole(&folder.join(NAME), (text + "\n").as_bytes())
     }
 
     /// The same with the stamp of this version and of `text`, the experiment file.
@@ -428,7 +429,7 @@ mod tests {
         let json = |description: &Description| serde_json::to_string(description).unwrap();
         let read = || Description::read(dir);
         assert_eq!(json(&read().unwrap()), json(&Description::default()), "an empty folder says nothing");
-        describe(dir, &experiment()).unwrap();
+        describe(dir, dir, &experiment()).unwrap();
         let written = json(&read().unwrap());
         assert_eq!(written, json(&described()));
         fs::remove_file(&json_file).unwrap();

@@ -1,8 +1,7 @@
 //! What can be wrong with a results folder and with the files in it.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::experiment::ExperimentError;
 use crate::unfit::Unfit;
@@ -15,16 +14,6 @@ pub struct WriteError {
     pub path: PathBuf,
     /// Why.
     pub source: io::Error,
-}
-
-/// Writes the file `path`, under another name first, so that it is never seen half-written.
-///
-/// # Errors
-/// If it can't be written.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let draft = path.with_added_extension("tmp");
-    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
-    written.map_err(|source| WriteError { path: path.to_owned(), source })
 }
 
 /// Why a results folder can't be read, or not be asked.

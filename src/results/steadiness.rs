@@ -1,8 +1,9 @@
 //! Whether a run still shows its beginning.
 //!
-//! Worlds begin empty and with all backends up. MSER-5 ([`mser`]) judges where that is forgotten, by two series of a cell,
-//! each averaged over replications: open connections, and the time that requests take. What is meant to change is left
-//! out: of measured runs only what comes before the faults and operations whose times the file gives counts.
+//! Worlds begin empty and with all backends up. MSER-5 ([`mser`]) judges where that is forgotten, by series of a cell, each
+//! averaged over replications: open connections, the time that requests take, and for a warm-up that is to be found the healthy
+//! backends of each zone. What is meant to change is left out: of measured runs only what comes before the faults and operations
+//! whose times the file gives counts.
 //!
 //! What is cut must differ from the rest in every run alike: MSER-5 often cuts a steady series too, by its noise.
 
@@ -10,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::IdVec;
+use crate::ids::{Id, IdVec, ZoneId};
 use crate::sim::outcome::{ByZone, Responses, Timeline, TrafficSample};
 use crate::sim::scenario::Scenario;
 use crate::stats::{Estimate, MSER_BATCH, MSER_BATCHES_MIN, Moments, Sample, mser};
@@ -30,18 +31,24 @@ pub enum Series {
     OpenConnections,
     /// The mean time from request to response.
     RequestTime,
+    /// The mean number of backends of a zone that are held healthy.
+    HealthyBackends,
 }
 
 impl Series {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::OpenConnections, Self::RequestTime];
+    /// Those of which each run has one.
+    const OF_TRAFFIC: [Self; 2] = [Self::OpenConnections, Self::RequestTime];
 }
+
+/// One of the series of a run: of those of which each zone has one, that of this zone.
+pub type ZoneSeries = (Series, usize);
 
 impl fmt::Display for Series {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OpenConnections => "open connections",
             Self::RequestTime => "request times",
+            Self::HealthyBackends => "healthy backends",
         })
     }
 }
@@ -52,6 +59,8 @@ pub struct Batches {
     open: Vec<f64>,
     /// Responses, and the nanoseconds that they took together.
     responses: Vec<(f64, f64)>,
+    /// Healthy backends, zone by zone.
+    healthy: Vec<Vec<f64>>,
 }
 
 impl Batches {
@@ -60,14 +69,21 @@ impl Batches {
         let active = |row: &IdVec<_, ByZone<TrafficSample>>| -> f64 {
             row.iter().flat_map(|zones| zones.pairs()).map(|(_, sample)| sample.active).sum()
         };
-        let open: Vec<f64> = timeline.traffic.iter().take(samples).map(active).collect();
-        let open = open.chunks_exact(MSER_BATCH).map(|batch| batch.iter().sum::<f64>() / MSER_BATCH as f64);
+        let means = |samples: Vec<f64>| -> Vec<f64> {
+            let batches = samples.chunks_exact(MSER_BATCH);
+            batches.map(|batch| batch.iter().sum::<f64>() / MSER_BATCH as f64).collect()
+        };
+        let open = means(timeline.traffic.iter().take(samples).map(active).collect());
+        let zones = timeline.zones.first().map_or(0, IdVec::len);
+        let healthy = (0..zones).map(ZoneId::from_index).map(|zone| {
+            means(timeline.zones.iter().take(samples).map(|sample| sample[zone].healthy).collect())
+        });
         let responses = &timeline.responses[..samples.min(timeline.responses.len())];
         let sums = responses.chunks_exact(MSER_BATCH).map(|batch| {
             let sum = |of: fn(&Responses) -> u64| batch.iter().map(|sample| of(sample) as f64).sum();
             (sum(|sample| sample.count), sum(|sample| sample.nanos))
         });
-        Self { open: open.collect(), responses: sums.collect() }
+        Self { open, responses: sums.collect(), healthy: healthy.collect() }
     }
 
     /// How many batches there are.
@@ -75,10 +91,17 @@ impl Batches {
         self.open.len()
     }
 
+    /// Its series.
+    pub fn series(&self) -> impl Iterator<Item = ZoneSeries> + use<> {
+        let healthy = (0..self.healthy.len()).map(|zone| (Series::HealthyBackends, zone));
+        Series::OF_TRAFFIC.into_iter().map(|series| (series, 0)).chain(healthy)
+    }
+
     /// The part of `series` in batch `batch`, and its whole.
-    fn part(&self, series: Series, batch: usize) -> (f64, f64) {
+    fn part(&self, (series, zone): ZoneSeries, batch: usize) -> (f64, f64) {
         match series {
             Series::OpenConnections => (self.open[batch], 1.0),
+            Series::HealthyBackends => (self.healthy[zone][batch], 1.0),
             Series::RequestTime => {
                 let (count, nanos) = self.responses.get(batch).copied().unwrap_or_default();
                 (nanos, count)
@@ -87,7 +110,7 @@ impl Batches {
     }
 
     /// The mean of `series` over the batches `range`; absent if there is nothing in them.
-    fn mean(&self, series: Series, range: std::ops::Range<usize>) -> Option<f64> {
+    fn mean(&self, series: ZoneSeries, range: std::ops::Range<usize>) -> Option<f64> {
         ratio(range.map(|batch| self.part(series, batch)))
     }
 }
@@ -98,7 +121,7 @@ fn ratio(parts: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
 }
 
 /// `series`, averaged over `runs`. A batch without a value has its neighbour's; absent if no batch has one.
-pub fn averaged(runs: &[Batches], series: Series) -> Option<Vec<f64>> {
+pub fn averaged(runs: &[Batches], series: ZoneSeries) -> Option<Vec<f64>> {
     let count = runs.iter().map(Batches::count).min()?;
     let mean = |batch| ratio(runs.iter().map(|run| run.part(series, batch)));
     let found: Vec<Option<f64>> = (0..count).map(mean).collect();
@@ -113,7 +136,7 @@ pub fn averaged(runs: &[Batches], series: Series) -> Option<Vec<f64>> {
 /// How the mean over `first` differs from that over `rest` in each run, of those that have both.
 pub fn difference(
     runs: &[Batches],
-    series: Series,
+    series: ZoneSeries,
     first: std::ops::Range<usize>,
     rest: std::ops::Range<usize>,
 ) -> Option<Estimate> {
@@ -166,19 +189,20 @@ impl Steadiness {
 
     /// The beginning that shows most, if one does; one of `cells` cells that are judged.
     pub fn doubt(&self, cells: usize) -> Option<Doubt> {
-        let error = DOUBT_ERROR / (cells * Series::ALL.len()) as f64;
-        let doubts = Series::ALL.into_iter().filter_map(|series| self.doubt_of(series, error));
+        let error = DOUBT_ERROR / (cells * Series::OF_TRAFFIC.len()) as f64;
+        let doubts = Series::OF_TRAFFIC.into_iter().filter_map(|series| self.doubt_of(series, error));
         doubts.max_by(|a, b| a.share.abs().total_cmp(&b.share.abs()))
     }
 
     fn doubt_of(&self, series: Series, error: f64) -> Option<Doubt> {
-        let means = averaged(&self.runs, series)?;
+        let of_run = (series, 0);
+        let means = averaged(&self.runs, of_run)?;
         let (cut, all) = (mser(&means).deleted, means.len());
         if cut == 0 {
             return None;
         }
         // Noise that MSER takes for a beginning differs from run to run; a beginning does not.
-        let p = difference(&self.runs, series, 0..cut, cut..all)?.p_value(0.0)?;
+        let p = difference(&self.runs, of_run, 0..cut, cut..all)?.p_value(0.0)?;
         let mean = |from: usize| means[from..].iter().sum::<f64>() / (all - from) as f64;
         let share = mean(0) / mean(cut) - 1.0;
         let shows = p < error && share.abs() > HARMFUL_SHARE;
@@ -200,8 +224,8 @@ mod tests {
         };
         let batches = Batches::of(&of(&[0, 0, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 9]), usize::MAX);
         assert_eq!(batches.responses, [(0.0, 0.0), (6.0, 60.0), (0.0, 0.0)]);
-        assert_eq!(averaged(std::slice::from_ref(&batches), Series::RequestTime), Some(vec![10.0; 3]));
-        assert_eq!(averaged(&[Batches::of(&of(&[0; 10]), 9)], Series::RequestTime), None);
+        assert_eq!(averaged(std::slice::from_ref(&batches), (Series::RequestTime, 0)), Some(vec![10.0; 3]));
+        assert_eq!(averaged(&[Batches::of(&of(&[0; 10]), 9)], (Series::RequestTime, 0)), None);
         assert_eq!(Batches::of(&of(&[1; 10]), 9).count(), 1);
     }
 }

@@ -122,9 +122,9 @@ impl<'a> Tables<'a> {
     /// If a file can't be written.
     pub fn finish(mut self) -> Result<Vec<CellSummary>, WriteError> {
         self.end_cell()?;
-        let Self { runs, by_run, summary, timeline, .. } = &mut self;
+        let Self { runs, by_run, summary, timeline, summaries, .. } = self;
         [runs, summary, timeline].into_iter().chain(by_run).try_for_each(CsvFile::finish)?;
-        Ok(self.summaries)
+        Ok(summaries)
     }
 
     fn end_cell(&mut self) -> Result<(), WriteError> {
@@ -186,7 +186,7 @@ impl PacketTable {
     ///
     /// # Errors
     /// If the file can't be written.
-    pub fn finish(mut self) -> Result<(), WriteError> {
+    pub fn finish(self) -> Result<(), WriteError> {
         self.0.finish()
     }
 }
@@ -198,7 +198,7 @@ fn create<'a>(
     columns: impl Iterator<Item = &'a str>,
 ) -> Result<CsvFile, WriteError> {
     let axes = experiment.axes().iter().map(|axis| axis.column.as_str());
-    CsvFile::create(path.to_owned(), ["cell", "arm"].into_iter().chain(axes).chain(columns))
+    CsvFile::create(path, ["cell", "arm"].into_iter().chain(axes).chain(columns))
 }
 
 fn cell_prefix(cell: &Cell) -> Vec<Field<'_>> {

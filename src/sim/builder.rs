@@ -9,7 +9,10 @@ use std::num::{NonZeroU16, NonZeroU32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::scenario::{BackendSpec, ClientGroup, Fault, Group, Operation, Place, Prices, Scenario, Timing};
+use super::retransmission::SynRetransmission;
+use super::scenario::{
+    BackendSpec, ClientGroup, Fault, Group, InitialHealth, Operation, Place, Prices, Scenario, Timing,
+};
 use crate::compute::ProbeTiming;
 use crate::ids::{BackendId, ClientId, GroupId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
 use crate::lb::Settings;
@@ -36,6 +39,8 @@ pub struct ScenarioBuilder {
     pub balancer: Settings,
     /// How the load balancer learns of health.
     pub health_check: HealthChecking,
+    /// In which state machines, faults at random times and health begin.
+    pub initial_health: InitialHealth,
     /// What happens to backends.
     pub faults: Vec<Fault>,
     /// What an operator does.
@@ -162,6 +167,7 @@ impl Scenario {
             prices: Prices::default(),
             balancer: Settings::default(),
             health_check: ProbeTiming::default().checking().expect("the API accepts its own defaults"),
+            initial_health: InitialHealth::default(),
             faults: Vec::new(),
             operations: Vec::new(),
             places: zones.pairs().map(place).collect(),
@@ -226,6 +232,7 @@ impl ScenarioBuilder {
             arrivals,
             connection: ConnectionProfile::default(),
             connect_timeout: ClientGroup::CONNECT_TIMEOUT,
+            syn_retransmission: SynRetransmission::default(),
             request_timeout: ClientGroup::REQUEST_TIMEOUT,
             retries: 0,
             retry_backoff: Backoff::default(),
@@ -282,6 +289,7 @@ impl ScenarioBuilder {
             groups: self.groups,
             backends: self.backends,
             clients: self.clients,
+            initial_health: self.initial_health,
             faults: self.faults,
             operations: self.operations,
         })

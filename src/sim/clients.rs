@@ -344,6 +344,7 @@ mod tests {
     use super::*;
     use crate::ids::PlaceId;
     use crate::lb::ratio::Ratio;
+    use crate::sim::retransmission::SynRetransmission;
     use crate::workload::{Backoff, ConnectionProfile, Rate};
 
     #[test]
@@ -360,6 +361,7 @@ mod tests {
             arrivals: ArrivalSpec::Deterministic { rate: Rate::try_from(1000.0).unwrap() },
             connection: ConnectionProfile::default(),
             connect_timeout: SimDuration::from_secs(10),
+            syn_retransmission: SynRetransmission::default(),
             request_timeout: SimDuration::from_secs(30),
             retries: 0,
             retry_backoff: Backoff::default(),

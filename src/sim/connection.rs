@@ -5,9 +5,9 @@
 //! answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back. What happens at the
 //! backend to what was [`Sent`] stands in [`super::service`].
 //!
-//! A SYN of which no answer comes is sent again after 1 s, 2 s, 4 s …, a request or response of a TCP connection that
-//! nobody acknowledges after 200 ms, 400 ms, 800 ms … ([`super::retransmission`]): it was lost or dropped, or it met a
-//! silent backend. Each copy of the client's is routed anew. So it finds a backend that has come back, which does not know
+//! What nobody acknowledges is sent again ([`super::retransmission`]): it was lost or dropped, or it met a silent backend. A
+//! client sends its SYN and its requests again, a backend its SYN-ACK and its responses. Each copy of the client's is routed
+//! anew. So it finds a backend that has come back, which does not know
 //! the connection and resets it, or another one, once the load balancer has noticed and diverts the connection, and that
 //! one resets it too. A request that has reached a living backend is acknowledged: if that dies before it answers, the
 //! client sends nothing, and waits until the request times out. Other protocols send nothing again.
@@ -22,9 +22,9 @@ use super::event::FlowStep;
 use super::flow::{Current, Draw, Flow, FlowState, Mark};
 use super::front::FrontSide;
 use super::outcome::FailureCause;
+use super::retransmission::{HANDSHAKE, SYN_ACK_RETRIES};
 use crate::ids::BackendId;
 use crate::lb::packet::{PacketKind, Protocol};
-use crate::lb::policy::PlacementOutcome;
 use crate::time::SimTime;
 
 /// What a client has sent that a backend will meet: the one that the connection's packets have reached.
@@ -36,10 +36,10 @@ pub(super) enum Sent {
     Syn(SimTime),
     /// A request that arrives at this time.
     Request(SimTime),
-    /// A request of a TCP connection that the backend does not know.
-    Astray,
+    /// A request of a TCP connection that this backend does not know.
+    Astray(BackendId),
     /// Such an acknowledgement of a response. The next request is due at this time.
-    AstrayAcknowledgement(SimTime),
+    AstrayAcknowledgement(BackendId, SimTime),
 }
 
 impl FrontSide {
@@ -73,6 +73,41 @@ impl FrontSide {
         Sent::Syn(now + trip.half())
     }
 
+    /// A SYN has had no answer for so long that the client sends another, or gives up.
+    pub(super) fn syn_timer(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
+        let deadline = flow.connect_deadline();
+        if calendar.now() < deadline {
+            return self.send_syn(flow, calendar);
+        }
+        flow.fail_at(deadline, FailureCause::ConnectTimeout, calendar);
+        Sent::Nothing
+    }
+
+    /// A backend sends a SYN-ACK. If it is lost, the client sends its SYN again, and the backend its SYN-ACK, each by its own
+    /// timer.
+    pub(super) fn answer_syn(&self, flow: &mut Current<'_>, step: FlowStep, calendar: &mut Calendar) {
+        let by_itself = step == FlowStep::SynAckTimer;
+        flow.resends += u8::from(by_itself);
+        let now = calendar.now();
+        let draw = if by_itself { Draw::SynAckLossAgain } else { Draw::SynAckLoss };
+        if !self.loses(flow, flow.reached(), draw) {
+            let answer = now + flow.way_back();
+            if answer <= flow.connect_deadline() {
+                flow.schedule(answer, FlowStep::Established, calendar);
+            }
+            return;
+        }
+        // An answer to a later SYN changes nothing about the timer that runs.
+        let runs = !by_itself && flow.marks.has(Mark::SynAckLost);
+        flow.marks.set(Mark::SynAckLost, true);
+        if !runs && flow.resends < SYN_ACK_RETRIES {
+            flow.schedule(now + HANDSHAKE.wait(flow.resends), FlowStep::SynAckTimer, calendar);
+        }
+        if !by_itself {
+            flow.await_syn_timer(calendar);
+        }
+    }
+
     pub(super) fn established(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let (backend, now) = (flow.reached(), calendar.now());
         self.activate(now, flow, backend);
@@ -89,6 +124,7 @@ impl FrontSide {
             Ok(backend) => backend,
             Err(sent) => {
                 flow.marks.set(Mark::Uncounted, true);
+                self.count_astray(flow, sent);
                 return sent;
             }
         };
@@ -96,19 +132,39 @@ impl FrontSide {
         self.request_travels(flow, backend, calendar)
     }
 
+    /// A request that goes astray is carried to another backend, though nobody there takes it.
+    #[cold]
+    fn count_astray(&mut self, flow: &mut Current<'_>, sent: Sent) {
+        if let Sent::Astray(backend) = sent
+            && flow.marks.has(Mark::Uncounted)
+        {
+            flow.marks.set(Mark::Uncounted, false);
+            let bytes = self.request_bytes(flow);
+            self.recorder.carried(flow, backend, bytes);
+        }
+    }
+
     #[inline(always)]
     fn count_request(&mut self, flow: &Current<'_>, backend: BackendId) {
-        let bytes = match self.clients.recorded(flow) {
+        let bytes = self.request_bytes(flow);
+        self.recorder.requested(flow, backend, bytes);
+    }
+
+    #[inline(always)]
+    fn request_bytes(&self, flow: &Current<'_>) -> u64 {
+        match self.clients.recorded(flow) {
             Some(row) => row.request_bytes,
             None => flow.draw(Draw::RequestBytes, &flow.group.connection.request_bytes).0,
-        };
-        self.recorder.requested(flow, backend, bytes);
+        }
     }
 
     pub(super) fn resend_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
         let backend = match self.route_request(flow, calendar) {
             Ok(backend) => backend,
-            Err(sent) => return sent,
+            Err(sent) => {
+                self.count_astray(flow, sent);
+                return sent;
+            }
         };
         if flow.marks.has(Mark::Uncounted) {
             flow.marks.set(Mark::Uncounted, false);
@@ -191,19 +247,19 @@ impl FrontSide {
     fn forward(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
         match self.route(now, flow, PacketKind::Data).selected() {
             Some((backend, _)) if flow.backend == Some(backend) => Ok(backend),
-            Some(elsewhere) => {
+            Some((elsewhere, _)) => {
                 self.divert(now, flow);
                 self.goes_astray(flow, elsewhere);
-                Err(Sent::Astray)
+                Err(Sent::Astray(elsewhere))
             }
             None => Err(Sent::Nothing),
         }
     }
 
+    /// The connection stays one of the backend that it was made with, which no packet reaches any more.
     #[cold]
-    fn goes_astray(&mut self, flow: &mut Current<'_>, (backend, outcome): (BackendId, PlacementOutcome)) {
+    fn goes_astray(&mut self, flow: &mut Current<'_>, backend: BackendId) {
         flow.incarnation = Flow::NO_LIFE;
-        self.place(flow, backend, outcome);
         self.draw_trip(flow, backend, Draw::RequestTrip);
     }
 
@@ -234,8 +290,10 @@ impl FrontSide {
         }
         flow.state = FlowState::Thinking;
         // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
-        if flow.group.protocol == Protocol::Tcp && self.forward(now, flow) == Err(Sent::Astray) {
-            return Sent::AstrayAcknowledgement(until);
+        if flow.group.protocol == Protocol::Tcp
+            && let Err(Sent::Astray(backend)) = self.forward(now, flow)
+        {
+            return Sent::AstrayAcknowledgement(backend, until);
         }
         flow.schedule(until, FlowStep::RequestDue, calendar);
         Sent::Nothing

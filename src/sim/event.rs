@@ -29,8 +29,12 @@ pub(super) enum Event {
 pub(super) enum FlowStep {
     /// A SYN reaches its backend.
     SynArrives,
-    /// No answer to a SYN came in time: the client sends another.
+    /// No answer to a SYN came in time: the client sends another, or gives up.
     SynTimer,
+    /// A backend answers a SYN, and the network may lose the answer.
+    SynAck,
+    /// Nobody acknowledged a SYN-ACK in time: the backend sends it again by itself.
+    SynAckTimer,
     /// The client has the SYN-ACK.
     Established,
     /// The client sends a request again that nobody acknowledged.
@@ -61,7 +65,7 @@ impl FlowStep {
     /// Whether it comes a round trip after the connection's last packet, so that all it needs is in the processor's cache.
     #[inline]
     pub(super) fn follows_closely(self) -> bool {
-        matches!(self, Self::SynArrives | Self::Established | Self::RequestArrives)
+        matches!(self, Self::SynArrives | Self::SynAck | Self::Established | Self::RequestArrives)
     }
 }
 
@@ -74,6 +78,8 @@ pub(super) enum BackendStep {
     Boots,
     /// A probe sets out.
     ProbeStarts { prober: u8 },
+    /// No answer to a probe's SYN came in time: its prober sends another.
+    ProbeSendsAgain { prober: u8 },
     /// A probe reaches it.
     ProbeArrives { prober: u8 },
     /// A worker is done with a probe that went through the queue.

@@ -8,7 +8,8 @@ use super::front::FrontSide;
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::scenario::{
-    BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario, struck,
+    BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, InitialHealth, LinkFault,
+    Renewals, Scenario, struck,
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
@@ -20,6 +21,8 @@ struct Strike {
     at: SimTime,
     end: Option<SimTime>,
     effect: StrikeEffect,
+    /// Whether it began before time 0.
+    is_under_way: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +63,11 @@ impl Faults {
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
         let horizon = scenario.timing.window_end();
         let faults = scenario.faults.iter().enumerate();
-        let strikes: Vec<Strike> =
-            faults.flat_map(|(number, fault)| strikes_of(fault, number, seed, horizon)).collect();
+        let strikes: Vec<Strike> = faults
+            .flat_map(|(number, fault)| {
+                strikes_of(fault, scenario.initial_health, key(seed, number), horizon)
+            })
+            .collect();
         let is_autoscaled = |spec: &BackendSpec| scenario.groups[spec.group].autoscaling.is_some();
         Self {
             hit: vec![Vec::new(); strikes.len()],
@@ -70,9 +76,17 @@ impl Faults {
         }
     }
 
+    /// The strikes that are under way at the beginning: of faults at random times that are in their long run.
+    pub(super) fn under_way(&self) -> Vec<u32> {
+        let under_way = (0..).zip(&self.strikes).filter(|(_, strike)| strike.is_under_way);
+        under_way.map(|(number, _)| number).collect()
+    }
+
     pub(super) fn plan(&self, calendar: &mut Calendar) {
-        for (strike, Strike { at, end, .. }) in (0..).zip(&self.strikes) {
-            calendar.plan(*at, Event::Fault { strike, begins: true });
+        for (strike, Strike { at, end, is_under_way, .. }) in (0..).zip(&self.strikes) {
+            if !is_under_way {
+                calendar.plan(*at, Event::Fault { strike, begins: true });
+            }
             if let Some(end) = *end {
                 calendar.plan(end, Event::Fault { strike, begins: false });
             }
@@ -125,8 +139,12 @@ impl Faults {
     }
 }
 
-fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> Vec<Strike> {
-    let key = seed.stream(Purpose::FaultTargets, &format!("fault-{number}"));
+/// The key of the draws of the fault with this number.
+fn key(seed: RunSeed, number: usize) -> StreamKey {
+    seed.stream(Purpose::FaultTargets, &format!("fault-{number}"))
+}
+
+fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, horizon: SimTime) -> Vec<Strike> {
     let effect = match &fault.effect {
         FaultEffect::Backends { targets, fraction, kind } => {
             let targets = Targets { candidates: in_random_order(targets, key), fraction: *fraction };
@@ -134,7 +152,7 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
         }
         FaultEffect::Link { between, kind } => StrikeEffect::Link(*between, *kind),
     };
-    let once = |at, end| Strike { at, end, effect: effect.clone() };
+    let once = |at, end| Strike { at, end, effect: effect.clone(), is_under_way: false };
     match &fault.schedule {
         FaultSchedule::Once { at, duration } => vec![once(*at, duration.map(|duration| *at + duration))],
         FaultSchedule::Flapping { at, duration, period, active } => {
@@ -144,17 +162,31 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
         }
         FaultSchedule::Random { time_between, duration } => {
             let mut stream = key.child(0).generator();
+            // At least a nanosecond, so that time goes on.
+            let least = SimDuration::from_nanos(1);
+            let (free, mut left) = match initial {
+                InitialHealth::AllUp => (true, time_between.sample(&mut stream)),
+                InitialHealth::Stationary => {
+                    Renewals { up: time_between, down: duration }.stationary(&mut stream)
+                }
+            };
             let mut now = SimTime::ZERO;
             let mut strikes = Vec::new();
+            if !free {
+                let end = now + left.max(least);
+                strikes.push(Strike { is_under_way: true, ..once(now, Some(end)) });
+                now = end;
+                left = time_between.sample(&mut stream);
+            }
             loop {
-                now += time_between.sample(&mut stream);
+                now += left;
                 if now >= horizon {
                     return strikes;
                 }
-                // At least a nanosecond, so that time goes on.
-                let end = now + duration.sample(&mut stream).max(SimDuration::from_nanos(1));
+                let end = now + duration.sample(&mut stream).max(least);
                 strikes.push(once(now, Some(end)));
                 now = end;
+                left = time_between.sample(&mut stream);
             }
         }
         FaultSchedule::Rolling { at, batch, pause, grace, restart } => {
@@ -172,7 +204,8 @@ fn strikes_of(fault: &Fault, number: usize, seed: RunSeed, horizon: SimTime) -> 
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
     let strike = |at, end, fault| {
         let targets = Targets { candidates: batch.to_vec(), fraction: Ratio::ONE };
-        Strike { at, end: Some(end), effect: StrikeEffect::Backends(targets, fault) }
+        let effect = StrikeEffect::Backends(targets, fault);
+        Strike { at, end: Some(end), effect, is_under_way: false }
     };
     let down = start + grace;
     let refuses = BackendFault::Fails(FailureMode::Refuse);
@@ -209,9 +242,13 @@ mod tests {
         Fault { effect: FaultEffect::Backends { targets, fraction, kind }, schedule }
     }
 
+    fn strikes(fault: &Fault, horizon: SimTime) -> Vec<Strike> {
+        strikes_of(fault, InitialHealth::AllUp, key(RunSeed::new(1, 0), 0), horizon)
+    }
+
     fn spans(fault: &Fault) -> Vec<(u64, Option<u64>)> {
         let seconds = |time: SimTime| time.as_secs_f64() as u64;
-        let strikes = strikes_of(fault, 0, RunSeed::new(1, 0), at(1000));
+        let strikes = strikes(fault, at(1000));
         strikes.iter().map(|strike| (seconds(strike.at), strike.end.map(seconds))).collect()
     }
 
@@ -238,7 +275,7 @@ mod tests {
         let fault = fault(5, 1.0, schedule);
         let expected = [(100, 105), (105, 135), (145, 150), (150, 180), (190, 195), (195, 225)];
         assert_eq!(spans(&fault), expected.map(|(from, to)| (from, Some(to))));
-        let strikes = strikes_of(&fault, 0, RunSeed::new(1, 0), at(1000));
+        let strikes = strikes(&fault, at(1000));
         let sizes: Vec<usize> = strikes
             .iter()
             .map(|strike| match &strike.effect {
@@ -253,7 +290,7 @@ mod tests {
     fn random_faults_have_their_rate() {
         let exponential = |secs| Distribution::exponential(SimDuration::from_secs(secs)).unwrap();
         let schedule = FaultSchedule::Random { time_between: exponential(90), duration: exponential(10) };
-        let found = strikes_of(&fault(1, 1.0, schedule), 0, RunSeed::new(1, 0), at(1_000_000));
+        let found = strikes(&fault(1, 1.0, schedule), at(1_000_000));
         // A renewal process with cycles of mean 100 s and deviation sqrt(90^2 + 10^2): 10 000 +- 91.
         assert!((found.len() as f64 - 10_000.0).abs() < 4.0 * 91.0, "{}", found.len());
         assert!(found.windows(2).all(|pair| pair[0].end.unwrap() <= pair[1].at));
@@ -264,7 +301,7 @@ mod tests {
         for (count, fraction, expected) in [(4, 0.5, 2), (4, 0.1, 1), (4, 0.0, 0), (3, 0.5, 2), (10, 1.0, 10)]
         {
             let schedule = FaultSchedule::Once { at: at(1), duration: None };
-            let found = strikes_of(&fault(count, fraction, schedule), 0, RunSeed::new(1, 0), at(10));
+            let found = strikes(&fault(count, fraction, schedule), at(10));
             let StrikeEffect::Backends(targets, _) = &found[0].effect else { panic!("backends") };
             assert_eq!(targets.hit(|_| true).len(), expected, "{fraction} of {count}");
             assert_eq!(targets.hit(|_| false), []);

@@ -9,7 +9,7 @@ use prefetch_index::prefetch_index;
 use super::calendar::Calendar;
 use super::event::{Event, FlowStep};
 use super::outcome::FailureCause;
-use super::retransmission::Retransmission;
+use super::retransmission::{data_wait, late_handshake};
 use super::scenario::ClientGroup;
 use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
 use crate::lb::packet::Protocol;
@@ -46,20 +46,21 @@ pub(super) struct Flow {
     /// What its client group knows it by, its address among others.
     pub(super) number: u32,
     /// The life of its backend that accepted it: a backend that has failed since does not know it. [`Flow::NO_LIFE`] once
-    /// its packets have reached another backend.
+    /// its packets have gone to another backend.
     pub(super) incarnation: u32,
     pub(super) requests_sent: u32,
     pub(super) requests: u32,
     pub(super) client: ClientId,
     pub(super) port: u16,
     pub(super) destination: u16,
-    /// The backend that its packets reached last.
+    /// The backend of its handshake; of a connection without one, the backend that its packets reached last.
     pub(super) backend: Option<BackendId>,
     pub(super) state: FlowState,
     pub(super) outcome: PlacementOutcome,
     /// SYNs sent before the latest one.
     pub(super) syn_retries: u8,
-    /// How often the request that is under way, or its answer, was sent again.
+    /// How often the request that is under way, or its answer, was sent again; before, how often a backend sent a SYN-ACK
+    /// again by itself.
     pub(super) resends: u8,
     pub(super) retries_left: u8,
     /// Events and queue places that name it: a few at most.
@@ -88,6 +89,8 @@ pub(super) enum Mark {
     Opened = 1 << 5,
     /// The bytes of its request do not count yet: no copy has been forwarded to its backend.
     Uncounted = 1 << 6,
+    /// A SYN-ACK was lost: a backend sends it again by itself, and the handshake comes late.
+    SynAckLost = 1 << 7,
 }
 
 impl Marks {
@@ -157,15 +160,19 @@ impl Current<'_> {
         self.schedule(time, FlowStep::Fails(cause), calendar);
     }
 
-    /// The client sends another SYN later, or gives up: perhaps too late already, if the SYN was long on its way.
+    /// The client sends another SYN later, or gives up: perhaps too late already, if the SYN was long on its way. Up to then a
+    /// SYN-ACK may come that a backend sends again.
     pub(super) fn await_syn_timer(&mut self, calendar: &mut Calendar) {
         let deadline = self.connect_deadline();
-        let timer = (self.sent + Retransmission::SYN.wait(self.syn_retries)).max(calendar.now());
-        if timer < deadline {
-            self.syn_retries += 1;
-            self.schedule(timer, FlowStep::SynTimer, calendar);
-        } else {
-            self.fail_at(deadline, FailureCause::ConnectTimeout, calendar);
+        let wait = self.group.syn_retransmission.wait(self.syn_retries);
+        let timer = wait.map(|wait| (self.sent + wait).max(calendar.now()));
+        match timer.filter(|timer| *timer < deadline) {
+            Some(timer) => {
+                self.syn_retries += 1;
+                self.schedule(timer, FlowStep::SynTimer, calendar);
+            }
+            None if self.marks.has(Mark::SynAckLost) => self.schedule(deadline, FlowStep::SynTimer, calendar),
+            None => self.fail_at(deadline, FailureCause::ConnectTimeout, calendar),
         }
     }
 
@@ -176,7 +183,10 @@ impl Current<'_> {
     /// Nobody acknowledges what was sent at `sent`: `step` sends it again, if this is TCP and the client waits that long.
     #[cold]
     pub(super) fn send_again(&mut self, sent: SimTime, step: FlowStep, calendar: &mut Calendar) {
-        let again = (sent + Retransmission::DATA.wait(self.resends)).max(calendar.now());
+        // The backend has measured its own round trip.
+        let is_late = step == FlowStep::Resend && self.marks.has(Mark::SynAckLost);
+        let excess = if is_late { late_handshake(self.requests_sent) } else { SimDuration::ZERO };
+        let again = (sent + data_wait(self.resends, self.trip, excess)).max(calendar.now());
         if self.group.protocol != Protocol::Tcp || again >= self.request_deadline() {
             return self.await_request_timeout(calendar);
         }
@@ -272,6 +282,11 @@ impl<'a> Flows<'a> {
         }
         self.used += 1;
         FlowId::from_index(self.used - 1)
+    }
+
+    /// Those that are open, or were.
+    pub(super) fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.used).map(FlowId::from_index)
     }
 
     pub(super) fn ports_in_use(

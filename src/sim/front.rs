@@ -96,7 +96,7 @@ impl FrontSide {
         trip
     }
 
-    /// Whether a packet of `flow` is lost on its way to or from `backend`, or, of a SYN and its answer, one of the two.
+    /// Whether a packet of `flow` is lost on its way to or from `backend`.
     #[inline]
     pub(super) fn loses(&self, flow: &Current<'_>, backend: BackendId, what: Draw) -> bool {
         self.links.is_lossy() && self.loses_on_a_link(flow, backend, what)
@@ -105,8 +105,7 @@ impl FrontSide {
     #[inline(never)]
     fn loses_on_a_link(&self, flow: &Current<'_>, backend: BackendId, what: Draw) -> bool {
         let passes = self.links.passes(flow.group.place, self.zones[backend]);
-        let ways = if matches!(what, Draw::SynLoss) { 2 } else { 1 };
-        passes < 1.0 && self.own_backend(flow).is_none() && flow.unit(what) >= passes.powi(ways)
+        passes < 1.0 && self.own_backend(flow).is_none() && flow.unit(what) >= passes
     }
 
     /// The client's own backend, while the load balancer has it: what it sends there never leaves it (ELIG-14).

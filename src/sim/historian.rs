@@ -6,7 +6,7 @@ use super::history::{Chronicle, Happening, HappeningKind, Subject, Trigger, Turn
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::remapper::Remapper;
-use super::scenario::{FailureMode, Scenario, Timing};
+use super::scenario::{FailureMode, Timing};
 use crate::ids::{BackendId, ClientId, IdVec, PlaceId};
 use crate::lb::LoadBalancer;
 use crate::lb::backend::Role;
@@ -84,14 +84,16 @@ impl View {
 }
 
 impl Historian {
-    pub(super) fn new(scenario: &Scenario, clients: &Clients, balancer: &LoadBalancer) -> Self {
+    /// Knows the world as it begins.
+    pub(super) fn new(clients: &Clients, balancer: &LoadBalancer, machines: &Machines<'_>) -> Self {
+        let scenario = machines.scenario;
         let mut views: Vec<View> = Vec::new();
         // Clients that are backends call themselves: what happens to the others is none of their business.
         for (client, group) in scenario.clients.pairs().filter(|(_, group)| group.own_backends.is_empty()) {
             let is_same = |view: &View| (view.place, view.origin) == (group.place, group.origin);
             let position = views.iter().position(is_same).unwrap_or(views.len());
             if position == views.len() {
-                views.push(View::new(group.place, group.origin, balancer));
+                views.push(View::new(group.place, group.origin, balancer, machines));
             }
             views[position].clients.push(client);
             views[position].remapper.add(client, clients, group.addresses.get());
@@ -99,12 +101,19 @@ impl Historian {
         let check = &scenario.health_check;
         let probes = check.check_interval * u64::from(check.thresholds.unhealthy);
         let held = |member: &crate::lb::backend::Member| member.configured.then_some(member.healthy);
-        let known = balancer.roster().all().iter();
+        let since = SimTime::ZERO;
+        let failure = |backend: BackendId| {
+            let mode = machines.machines[backend].failure(check.wants_reply)?;
+            Some(Failure { mode, since, until: None })
+        };
+        let known = balancer.roster().all().pairs();
         let serving = views.first().and_then(|view| balancer.placement(view.origin).serving);
         Self {
             timing: scenario.timing,
             memory: probes + check.timeout + check.propagation_delay,
-            backends: known.map(|member| KnownBackend { failure: None, held: held(member) }).collect(),
+            backends: known
+                .map(|(backend, member)| KnownBackend { failure: failure(backend), held: held(member) })
+                .collect(),
             views,
             role: serving,
             serving: (serving, SimTime::ZERO),
@@ -382,17 +391,19 @@ impl Historian {
 }
 
 impl View {
-    fn new(place: PlaceId, origin: TrafficOrigin, balancer: &LoadBalancer) -> Self {
+    fn new(place: PlaceId, origin: TrafficOrigin, balancer: &LoadBalancer, machines: &Machines<'_>) -> Self {
         let reachable = balancer.reachable(origin);
-        Self {
+        let view = Self {
             place,
             origin,
             clients: Vec::new(),
             outcome: balancer.placement(origin).outcome,
             sets: balancer.chosen_sets(origin),
-            out_since: reachable.is_empty().then_some(SimTime::ZERO),
+            out_since: None,
             reachable,
             remapper: Remapper::default(),
-        }
+        };
+        let out_since = (!view.works(machines)).then_some(SimTime::ZERO);
+        Self { out_since, ..view }
     }
 }

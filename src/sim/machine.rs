@@ -4,7 +4,7 @@
 //! Only an autoscaler's new machine is not known: its removed predecessor serves on until then, and what is in service
 //! then finds its life over at its end.
 
-use super::scenario::{BackendFault, FailureMode, Failures, Server, SlowStart};
+use super::scenario::{BackendFault, FailureMode, Failures, InitialHealth, Renewals, Server, SlowStart};
 use crate::ids::FlowId;
 use crate::random::{Stream, StreamKey};
 use crate::time::{SimDuration, SimTime};
@@ -75,13 +75,19 @@ struct Renewal {
 }
 
 impl Machine {
-    pub(super) fn new(server: &Server, stream: Stream, mut fault_edges: Vec<SimTime>) -> Self {
+    pub(super) fn new(
+        server: &Server,
+        initial_health: InitialHealth,
+        stream: Stream,
+        mut fault_edges: Vec<SimTime>,
+    ) -> Self {
         fault_edges.sort_by(|a, b| b.cmp(a));
         let renewal = server.failures.clone().map(|failures| {
             let mut renewal = Renewal { failures, stream, up: true, next: SimTime::ZERO };
-            renewal.draw_next(SimTime::ZERO);
+            renewal.begin(initial_health);
             renewal
         });
+        let failed = renewal.as_ref().filter(|renewal| !renewal.up).map(|renewal| renewal.failures.mode);
         let mut machine = Self {
             present: Present {
                 state: MachineState::Up,
@@ -99,6 +105,9 @@ impl Machine {
             fault_edges,
             exposed: Vec::new(),
         };
+        if let Some(mode) = failed {
+            machine.strike(SimTime::ZERO, mode, true);
+        }
         machine.look_ahead(SimTime::ZERO);
         machine
     }
@@ -266,6 +275,20 @@ fn count(causes: &mut u32, begins: bool) {
 }
 
 impl Renewal {
+    /// The first state, and how long it lasts.
+    fn begin(&mut self, initial_health: InitialHealth) {
+        match initial_health {
+            InitialHealth::AllUp => self.draw_next(SimTime::ZERO),
+            InitialHealth::Stationary => {
+                let Failures { time_to_failure, time_to_repair, .. } = &self.failures;
+                let (up, left) =
+                    Renewals { up: time_to_failure, down: time_to_repair }.stationary(&mut self.stream);
+                self.up = up;
+                self.next = SimTime::ZERO + left.max(SimDuration::from_nanos(1));
+            }
+        }
+    }
+
     fn draw_next(&mut self, now: SimTime) {
         let law = if self.up { &self.failures.time_to_failure } else { &self.failures.time_to_repair };
         // At least a nanosecond, so that time goes on.

@@ -29,7 +29,7 @@ impl<'a> Machines<'a> {
         let specs = &scenario.backends;
         let machine = |(spec, edges): (&BackendSpec, _)| {
             let stream = seed.stream(Purpose::Failures, &spec.name).generator();
-            Machine::new(server(spec), stream, edges)
+            Machine::new(server(spec), scenario.initial_health, stream, edges)
         };
         Self {
             scenario,
@@ -73,6 +73,7 @@ impl<'a> Machines<'a> {
             self.plan_renewal(backend, calendar);
             if went_down {
                 self.went_down(backend, flows, calendar);
+                self.hang_up(&[backend], flows, calendar);
             }
         }
     }

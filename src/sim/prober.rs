@@ -1,8 +1,11 @@
 //! Health probes: they set out at fixed intervals, travel, and find a backend as it is when they arrive.
+//!
+//! A probe is a TCP connection: a SYN that nobody answers goes again while the probe waits, as clients' do (RFC 6298).
 
 use rand::Rng;
 
 use super::machine::ProbeMeets;
+use super::retransmission::HANDSHAKE;
 use super::scenario::{BackendSpec, Scenario};
 use super::station::ProbeId;
 use crate::ids::{Id, PlaceId};
@@ -31,6 +34,9 @@ struct Prober {
     /// From the moment when probing begins to the first probe.
     offset: SimDuration,
     start: SimTime,
+    /// When its latest SYN was sent, after how many others, and the round trip of that.
+    sent: SimTime,
+    resends: u8,
     trip: SimDuration,
     number: u64,
     /// Whether the latest probe has no result yet.
@@ -52,6 +58,8 @@ impl ProberSet {
             trips: of(trips, number),
             offset: offset(&check, number, of(phases, number).generator().next_u64()),
             start: SimTime::ZERO,
+            sent: SimTime::ZERO,
+            resends: 0,
             trip: SimDuration::ZERO,
             number: 0,
             awaiting: false,
@@ -87,22 +95,50 @@ impl ProberSet {
         delay: SimDuration,
         passes: f64,
     ) -> (Option<SimTime>, SimTime) {
-        let prober = &mut self.probers[usize::from(prober)];
-        prober.start = now;
-        prober.number += 1;
-        prober.trip = self.round_trips.sample(&mut prober.draws(ProbeDraw::Trip)) + delay;
-        prober.awaiting = true;
-        let lost = passes < 1.0 && open_unit(prober.draws(ProbeDraw::Loss).next_u64()) >= passes * passes;
-        let in_time = !lost && prober.trip <= self.check.timeout;
-        (in_time.then(|| now + prober.trip.half()), now + self.check.check_interval)
+        let this = &mut self.probers[usize::from(prober)];
+        this.start = now;
+        this.number += 1;
+        this.resends = 0;
+        this.awaiting = true;
+        (self.send(now, prober, delay, passes), now + self.check.check_interval)
     }
 
-    /// A probe meets something at its backend; gives when the result is known, and whether it is a success (HCK-4): an
-    /// error and a refusal are known after a round trip, silence after the timeout.
+    /// The probe under way sends a SYN, its first or another: as [`start`](Self::start).
+    pub(super) fn send(
+        &mut self,
+        now: SimTime,
+        prober: u8,
+        delay: SimDuration,
+        passes: f64,
+    ) -> Option<SimTime> {
+        let prober = &mut self.probers[usize::from(prober)];
+        prober.sent = now;
+        prober.trip = self.round_trips.sample(&mut prober.draws(ProbeDraw::Trip)) + delay;
+        let lost = passes < 1.0 && open_unit(prober.draws(ProbeDraw::Loss).next_u64()) >= passes * passes;
+        let in_time = !lost && now + prober.trip <= prober.start + self.check.timeout;
+        in_time.then(|| now + prober.trip.half())
+    }
+
+    /// Nobody answers the latest SYN: gives when the probe sends another, if it does so before its timeout.
+    pub(super) fn send_again(&mut self, prober: u8) -> Option<SimTime> {
+        let timeout = self.timeout(prober);
+        let prober = &mut self.probers[usize::from(prober)];
+        let again = prober.sent + HANDSHAKE.wait(prober.resends);
+        let sends = self.check.probe_retransmission && again < timeout;
+        prober.resends += u8::from(sends);
+        sends.then_some(again)
+    }
+
+    /// When the probe under way times out.
+    pub(super) fn timeout(&self, prober: u8) -> SimTime {
+        self.probers[usize::from(prober)].start + self.check.timeout
+    }
+
+    /// A probe meets an answer of its backend; gives when the result is known, a round trip after its SYN, and whether it is
+    /// a success (HCK-4).
     pub(super) fn arrive(&self, prober: u8, meets: ProbeMeets) -> (SimTime, bool) {
-        let Prober { start, trip, .. } = self.probers[usize::from(prober)];
-        let wait = if meets == ProbeMeets::Silence { self.check.timeout } else { trip };
-        (start + wait, meets == ProbeMeets::Success)
+        let Prober { sent, trip, .. } = self.probers[usize::from(prober)];
+        (sent + trip, meets == ProbeMeets::Success)
     }
 
     pub(super) fn current(&self, prober: u8) -> ProbeId {
@@ -147,6 +183,9 @@ impl ProberSet {
     }
 }
 
+/// What keys of SYNs sent again have above their number, apart from those of other probers.
+const SYN_AGAIN: u64 = 1 << 32;
+
 #[derive(Clone, Copy, Debug)]
 enum ProbeDraw {
     Trip,
@@ -156,7 +195,11 @@ enum ProbeDraw {
 
 impl Prober {
     fn draws(&self, what: ProbeDraw) -> impl Rng + use<> {
-        self.trips.draws_of(self.number << 2 | what as u64)
+        let key = match (what, self.resends) {
+            (ProbeDraw::Loss, resends @ 1..) => self.trips.child(SYN_AGAIN | u64::from(resends)),
+            _ => self.trips,
+        };
+        key.draws_of(self.number << 2 | what as u64)
     }
 }
 

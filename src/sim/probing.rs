@@ -9,15 +9,34 @@ use super::front::FrontSide;
 use super::machine::{MachineState, ProbeMeets};
 use super::machines::Machines;
 use super::recorder::Recorder;
+use super::scenario::InitialHealth;
 use super::station::{Admission, Job, ProbeId};
 use crate::ids::{BackendId, Id, PlaceId};
 use crate::lb::weight::WeightState;
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 
 impl Machines<'_> {
     /// Whether a backend is held healthy before its first probes. Without a health check it is always (TPA-4).
     pub(super) fn is_initially_healthy(&self, backend: BackendId) -> bool {
         self.scenario.health_check.initially_healthy || !self.checked[backend]
+    }
+
+    /// Whether a backend that is there from the beginning is held healthy before its first probes.
+    pub(super) fn begins_healthy(&self, backend: BackendId) -> bool {
+        match self.scenario.initial_health {
+            InitialHealth::AllUp => self.is_initially_healthy(backend),
+            InitialHealth::Stationary => {
+                !self.checked[backend] || self.probe_meets(backend) == ProbeMeets::Success
+            }
+        }
+    }
+
+    /// The health check has noticed the state in which the world begins, as if that had lasted.
+    pub(super) fn settle(&self, front: &mut FrontSide) {
+        for (backend, machine) in self.machines.pairs() {
+            front.recorder.serves(SimTime::ZERO, backend, machine.state() == MachineState::Up);
+            front.balancer.set_health(SimTime::ZERO, backend, self.begins_healthy(backend));
+        }
     }
 
     /// Begins to hold a configured backend `healthy` or not, and to check it where a health check judges it.
@@ -44,35 +63,79 @@ impl Machines<'_> {
         front: &FrontSide,
         calendar: &mut Calendar,
     ) {
+        let (delay, passes) = self.probers_link(backend, front);
+        let (arrival, next) = self.probers[backend].start(calendar.now(), prober, delay, passes);
+        if self.probes_wait(backend) {
+            // Before the next start, which may be at the same time.
+            let timeout = self.probers[backend].timeout(prober);
+            calendar.plan_step(timeout, backend, BackendStep::ProbeTimesOut { prober });
+        }
+        calendar.plan_step(next, backend, BackendStep::ProbeStarts { prober });
+        self.probe_travels(backend, prober, arrival, calendar);
+    }
+
+    pub(super) fn probe_sends_again(
+        &mut self,
+        backend: BackendId,
+        prober: u8,
+        front: &FrontSide,
+        calendar: &mut Calendar,
+    ) {
+        let (delay, passes) = self.probers_link(backend, front);
+        let arrival = self.probers[backend].send(calendar.now(), prober, delay, passes);
+        self.probe_travels(backend, prober, arrival, calendar);
+    }
+
+    /// What the network adds to a round trip between a backend and its probers, and the probability that a packet passes.
+    fn probers_link(&self, backend: BackendId, front: &FrontSide) -> (SimDuration, f64) {
         let zone = self.scenario.backends[backend].zone;
         let place = PlaceId::from_index(zone.index());
-        let (delay, passes) = (front.links.link(place, zone).delay, front.links.passes(place, zone));
-        let now = calendar.now();
-        let (arrival, next) = self.probers[backend].start(now, prober, delay, passes);
-        let timeout = now + self.scenario.health_check.timeout;
-        let waits = self.probes_wait(backend);
-        let mut plan = |time, step| calendar.plan_step(time, backend, step);
-        if waits {
-            // Before the next start, which may be at the same time.
-            plan(timeout, BackendStep::ProbeTimesOut { prober });
-        }
-        plan(next, BackendStep::ProbeStarts { prober });
+        (front.links.link(place, zone).delay, front.links.passes(place, zone))
+    }
+
+    /// A probe's SYN is under way, and reaches its backend at time `arrival` if it is not lost.
+    fn probe_travels(
+        &mut self,
+        backend: BackendId,
+        prober: u8,
+        arrival: Option<SimTime>,
+        calendar: &mut Calendar,
+    ) {
         match arrival {
-            Some(arrival) if self.machines[backend].is_known(arrival) && !waits => {
-                let (end, success) = self.probers[backend].arrive(prober, self.probe_meets(backend));
-                plan(end, BackendStep::ProbeEnds { prober, success });
+            Some(arrival) if self.machines[backend].is_known(arrival) && !self.probes_wait(backend) => {
+                match self.probe_meets(backend) {
+                    ProbeMeets::Silence => self.probe_unanswered(backend, prober, calendar),
+                    meets => self.probe_result(backend, prober, meets, calendar),
+                }
             }
-            Some(arrival) => plan(arrival, BackendStep::ProbeArrives { prober }),
-            None if waits => {}
-            None => plan(timeout, BackendStep::ProbeEnds { prober, success: false }),
+            Some(arrival) => calendar.plan_step(arrival, backend, BackendStep::ProbeArrives { prober }),
+            None => self.probe_unanswered(backend, prober, calendar),
+        }
+    }
+
+    fn probe_result(&self, backend: BackendId, prober: u8, meets: ProbeMeets, calendar: &mut Calendar) {
+        let (end, success) = self.probers[backend].arrive(prober, meets);
+        calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober, success });
+    }
+
+    /// Nobody answers a probe's SYN: its prober sends another, unless none could be answered before the timeout either.
+    fn probe_unanswered(&mut self, backend: BackendId, prober: u8, calendar: &mut Calendar) {
+        let timeout = self.probers[backend].timeout(prober);
+        let stays =
+            self.probe_meets(backend) == ProbeMeets::Silence && self.machines[backend].is_known(timeout);
+        match self.probers[backend].send_again(prober).filter(|_| !stays) {
+            Some(again) => calendar.plan_step(again, backend, BackendStep::ProbeSendsAgain { prober }),
+            // Its timeout is planned already.
+            None if self.probes_wait(backend) => {}
+            None => calendar.plan_step(timeout, backend, BackendStep::ProbeEnds { prober, success: false }),
         }
     }
 
     pub(super) fn probe_arrives(&mut self, backend: BackendId, prober: u8, calendar: &mut Calendar) {
         let mut meets = self.probe_meets(backend);
         let waits = self.probes_wait(backend);
-        if waits && meets == ProbeMeets::Silence {
-            return;
+        if meets == ProbeMeets::Silence {
+            return self.probe_unanswered(backend, prober, calendar);
         }
         let is_served = meets != ProbeMeets::Refusal;
         // A machine whose serving alone has failed answers probes as if it were idle.
@@ -84,8 +147,7 @@ impl Machines<'_> {
                 Admission::Full => meets = ProbeMeets::Refusal,
             }
         }
-        let (end, success) = self.probers[backend].arrive(prober, meets);
-        calendar.plan_step(end, backend, BackendStep::ProbeEnds { prober, success });
+        self.probe_result(backend, prober, meets, calendar);
     }
 
     pub(super) fn serve_probe(&mut self, backend: BackendId, probe: ProbeId, calendar: &mut Calendar) {

@@ -221,6 +221,13 @@ impl Recorder {
         }
     }
 
+    /// A request was carried to a backend that takes no notice of it.
+    pub(super) fn carried(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
+        if self.is_measuring {
+            self.add(flow.client, Some(backend), &Traffic { request_bytes: bytes, ..Traffic::default() });
+        }
+    }
+
     #[inline]
     pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
         let taken = now.since(flow.sent).as_nanos();

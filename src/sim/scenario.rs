@@ -4,10 +4,12 @@ mod faults;
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use rand::Rng;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Serialize};
 
+use super::retransmission::SynRetransmission;
 use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
 use crate::lb::Settings;
 use crate::lb::backend::{Member, Role};
@@ -17,7 +19,7 @@ use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
-use crate::random::Distribution;
+use crate::random::{Distribution, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
@@ -46,6 +48,8 @@ pub struct Scenario {
     pub backends: IdVec<BackendId, BackendSpec>,
     /// The client groups.
     pub clients: IdVec<ClientId, ClientGroup>,
+    /// In which state machines, faults at random times and health begin.
+    pub initial_health: InitialHealth,
     /// What happens to backends, in the order of the file.
     pub faults: Vec<Fault>,
     /// What an operator does, in the order of time.
@@ -68,6 +72,18 @@ impl Scenario {
             healthy: healthy(id) || !spec.checked,
         };
         self.backends.pairs().map(member).collect()
+    }
+
+    /// The times between failures, and until their repair, of everything that fails and recovers at random: of machines, and
+    /// of faults at random times.
+    pub fn renewals(&self) -> impl Iterator<Item = Renewals<'_>> {
+        let machines = self.groups.iter().filter_map(|group| group.server.failures.as_ref());
+        let machines = machines.map(|failures| (&failures.time_to_failure, &failures.time_to_repair));
+        let faults = self.faults.iter().filter_map(|fault| match &fault.schedule {
+            FaultSchedule::Random { time_between, duration } => Some((time_between, duration)),
+            _ => None,
+        });
+        machines.chain(faults).map(|(up, down)| Renewals { up, down })
     }
 
     /// When the first fault or operation comes of which the file gives the time.
@@ -105,6 +121,41 @@ impl Scenario {
         self.operations.clear();
         self
     }
+}
+
+/// An alternating renewal process: times up, and times down.
+#[derive(Clone, Copy, Debug)]
+pub struct Renewals<'a> {
+    /// From a repair to the next failure.
+    pub up: &'a Distribution<SimDuration>,
+    /// From a failure to its repair.
+    pub down: &'a Distribution<SimDuration>,
+}
+
+impl Renewals<'_> {
+    /// The share of time up in the long run.
+    pub fn availability(self) -> f64 {
+        let (up, down) = (self.up.mean(), self.down.mean());
+        if up + down > 0.0 { up / (up + down) } else { 1.0 }
+    }
+
+    /// Whether it is up at a moment of the long run, and how long it stays so: exact, since the state has the probability of its
+    /// share of time, and what is left of its interval is independent of that (Ross, Stochastic Processes, 3.4).
+    pub fn stationary<R: Rng + ?Sized>(self, rng: &mut R) -> (bool, SimDuration) {
+        let up = open_unit(rng.next_u64()) < self.availability();
+        (up, if up { self.up.residual(rng) } else { self.down.residual(rng) })
+    }
+}
+
+/// In which state machines, faults at random times and health begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InitialHealth {
+    /// All machines are up, no fault has struck, and health is what the health check's `initial_state` says.
+    #[default]
+    AllUp,
+    /// What fails and recovers by itself is in its state of the long run, and the health check knows it.
+    Stationary,
 }
 
 /// When the world is measured. The clock starts with the warm-up.
@@ -464,6 +515,8 @@ pub struct ClientGroup {
     pub connection: ConnectionProfile,
     /// From the first SYN to giving up.
     pub connect_timeout: SimDuration,
+    /// When it sends a SYN again that nobody answers.
+    pub syn_retransmission: SynRetransmission,
     /// From a request to giving up.
     pub request_timeout: SimDuration,
     /// How often a failed connection is tried anew, each time from a new source port.

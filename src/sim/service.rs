@@ -36,17 +36,23 @@ impl Machines<'_> {
                     flow.schedule(arrival, FlowStep::RequestArrives, calendar);
                 }
             }
-            Sent::Astray => self.refuse(flow, None, calendar),
-            Sent::AstrayAcknowledgement(next) => self.refuse(flow, Some(next), calendar),
+            Sent::Astray(backend) => self.refuse(flow, backend, None, calendar),
+            Sent::AstrayAcknowledgement(backend, next) => self.refuse(flow, backend, Some(next), calendar),
         }
     }
 
     /// A backend answers a packet of a connection that it does not know with RST. If it is silent, a request is sent again,
     /// an acknowledgement is not: the client sends its next request at time `next`.
     #[cold]
-    fn refuse(&self, flow: &mut Current<'_>, next: Option<SimTime>, calendar: &mut Calendar) {
+    fn refuse(
+        &self,
+        flow: &mut Current<'_>,
+        backend: BackendId,
+        next: Option<SimTime>,
+        calendar: &mut Calendar,
+    ) {
         let now = calendar.now();
-        match (self.is_silent(flow.reached()), next) {
+        match (self.is_silent(backend), next) {
             (false, _) => flow.fail_at(now + flow.trip, FailureCause::Reset, calendar),
             (true, Some(next)) => flow.schedule(next, FlowStep::RequestDue, calendar),
             (true, None) => flow.send_again(now, FlowStep::Resend, calendar),
@@ -67,6 +73,10 @@ impl Machines<'_> {
             MachineState::Refusing => flow.fail_at(answer, FailureCause::Refused, calendar),
             MachineState::Up => {
                 flow.incarnation = machine.incarnation();
+                if self.answers_get_lost {
+                    // Whether the network loses the answer is decided then.
+                    return flow.schedule(flow.sent + flow.trip.half(), FlowStep::SynAck, calendar);
+                }
                 flow.schedule(answer, FlowStep::Established, calendar);
             }
         }
@@ -222,6 +232,30 @@ impl Machines<'_> {
             if let Job::Request(id) = job {
                 self.interrupt(&mut flows.named(id), backend, calendar);
                 flows.release(id);
+            }
+        }
+    }
+
+    /// Clients of connections that were idle at machines that went down hear of it at once where the system lives on, and closes
+    /// what its server had open. Of a silent machine nobody hears anything.
+    pub(super) fn hang_up(&self, down: &[BackendId], flows: &mut Flows<'_>, calendar: &mut Calendar) {
+        let mut refusing = down.to_vec();
+        refusing.retain(|backend| self.machines[*backend].state() == MachineState::Refusing);
+        if refusing.is_empty() {
+            return;
+        }
+        refusing.sort_unstable();
+        for id in flows.ids() {
+            let flow = &flows[id];
+            let Some(backend) = flow.backend.filter(|_| flow.state == FlowState::Thinking) else { continue };
+            let is_known = self.machines[backend].incarnation().checked_sub(1) == Some(flow.incarnation);
+            let goes_on = flow.requests_sent < flow.requests;
+            if !is_known || !goes_on || refusing.binary_search(&backend).is_err() {
+                continue;
+            }
+            let flow = &mut flows.at(id);
+            if flow.group.protocol == Protocol::Tcp {
+                flow.fail_at(calendar.now() + flow.way_back(), FailureCause::Reset, calendar);
             }
         }
     }

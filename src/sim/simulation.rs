@@ -15,7 +15,7 @@ use super::operate::change;
 use super::outcome::Outcome;
 use super::packets::TracedPacket;
 use super::run_error::{RunError, RunResult};
-use super::scenario::Scenario;
+use super::scenario::{InitialHealth, Scenario};
 use super::service::deliver;
 use super::tracer::Tracer;
 use crate::ids::{BackendId, ClientId, FlowId};
@@ -43,15 +43,23 @@ pub struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     /// The world of `scenario` at time 0, with the randomness of `seed`.
     pub fn new(scenario: &'a Scenario, seed: RunSeed) -> Self {
-        let faults = Faults::new(scenario, seed);
-        let front = FrontSide::new(scenario, seed);
+        let mut faults = Faults::new(scenario, seed);
+        let mut front = FrontSide::new(scenario, seed);
+        let mut machines = Machines::new(scenario, seed, faults.edges());
+        for strike in faults.under_way() {
+            let _nobody_is_connected =
+                faults.strike(SimTime::ZERO, (strike, true), &mut front, &mut machines);
+        }
+        if scenario.initial_health == InitialHealth::Stationary {
+            machines.settle(&mut front);
+        }
         let mut simulation = Self {
             scenario,
             calendar: Calendar::new(),
-            historian: Historian::new(scenario, &front.clients, &front.balancer),
+            historian: Historian::new(&front.clients, &front.balancer, &machines),
             front,
             flows: Flows::new(&scenario.clients),
-            machines: Machines::new(scenario, seed, faults.edges()),
+            machines,
             faults,
             autoscalers: scenario.groups.ids().filter_map(|group| Autoscaler::of(scenario, group)).collect(),
         };
@@ -74,7 +82,7 @@ impl<'a> Simulation<'a> {
         for (backend, spec) in scenario.backends.pairs() {
             machines.plan_renewal(backend, calendar);
             if spec.configured {
-                let healthy = machines.is_initially_healthy(backend);
+                let healthy = machines.begins_healthy(backend);
                 machines.hold(backend, healthy, calendar, &mut front.recorder);
             }
         }
@@ -203,9 +211,11 @@ impl<'a> Simulation<'a> {
             Event::Flow { .. } => {}
             Event::Backend { backend, step } => self.step_of_backend(backend, step),
             Event::Fault { strike, begins } => {
-                for backend in self.faults.strike(now, (strike, begins), front, machines) {
-                    machines.went_down(backend, flows, calendar);
+                let down = self.faults.strike(now, (strike, begins), front, machines);
+                for backend in &down {
+                    machines.went_down(*backend, flows, calendar);
                 }
+                machines.hang_up(&down, flows, calendar);
                 self.historian.look(now, None, &mut front.balancer, machines);
             }
             Event::Autoscale { number } => {
@@ -250,6 +260,9 @@ impl<'a> Simulation<'a> {
             }
             BackendStep::SharedEnds => machines.shared_ends(backend, flows, calendar),
             BackendStep::ProbeStarts { prober } => machines.probe_starts(backend, prober, front, calendar),
+            BackendStep::ProbeSendsAgain { prober } => {
+                machines.probe_sends_again(backend, prober, front, calendar);
+            }
             BackendStep::ProbeArrives { prober } => machines.probe_arrives(backend, prober, calendar),
             BackendStep::ProbeServed { prober } => machines.probe_served(backend, prober, flows, calendar),
             BackendStep::ProbeTimesOut { prober } => {
@@ -277,13 +290,22 @@ impl<'a> Simulation<'a> {
         let Self { calendar, front, flows, machines, .. } = self;
         let flow = &mut flows.named(id);
         let sent = match (step, flow.state) {
-            (FlowStep::SynTimer, FlowState::Connecting) => front.send_syn(flow, calendar),
+            (FlowStep::SynTimer, FlowState::Connecting) => front.syn_timer(flow, calendar),
             (FlowStep::Established, FlowState::Connecting) => front.established(flow, calendar),
             (FlowStep::Resend, FlowState::Requesting) => front.resend_request(flow, calendar),
             (FlowStep::Response, FlowState::Requesting) => front.responded(flow, calendar),
             (FlowStep::RequestDue, FlowState::Thinking) => front.request_due(flow, calendar),
             (FlowStep::SynArrives, FlowState::Connecting) => {
                 machines.syn_arrives(flow, calendar);
+                Sent::Nothing
+            }
+            (FlowStep::SynAck | FlowStep::SynAckTimer, FlowState::Connecting) => {
+                match (machines.knows(flow), step) {
+                    (true, _) => front.answer_syn(flow, step, calendar),
+                    // A machine that has failed since sends nothing.
+                    (false, FlowStep::SynAck) => flow.await_syn_timer(calendar),
+                    (false, _) => {}
+                }
                 Sent::Nothing
             }
             (FlowStep::RequestArrives, FlowState::Requesting) => {

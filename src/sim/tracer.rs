@@ -116,7 +116,10 @@ impl Tracer {
             },
             _ => return,
         };
-        self.note(flow, TracedPacket { at: now, packet, backend: flow.backend, ..of(flow) });
+        // Who resets a connection that has gone astray is who its last packet went to.
+        let last = followed.last;
+        let backend = self.packets.get(last).filter(|_| packet == "rst").and_then(|packet| packet.backend);
+        self.note(flow, TracedPacket { at: now, packet, backend: backend.or(flow.backend), ..of(flow) });
     }
 
     /// The step of `flow` is done.

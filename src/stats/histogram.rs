@@ -10,7 +10,7 @@ const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 
 /// Counts of values, with exact count, sum, and largest value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Sparse", into = "Sparse")]
+#[serde(try_from = "Sparse", into = "Sparse")]
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
@@ -38,11 +38,18 @@ impl From<Histogram> for Sparse {
     }
 }
 
-impl From<Sparse> for Histogram {
-    fn from(sparse: Sparse) -> Self {
-        let mut counts = vec![0; sparse.buckets];
-        sparse.filled.iter().for_each(|(index, count)| counts[*index] = *count);
-        Self { count: counts.iter().sum(), counts, sum: sparse.sum, max: sparse.max }
+impl TryFrom<Sparse> for Histogram {
+    type Error = &'static str;
+    fn try_from(sparse: Sparse) -> Result<Self, Self::Error> {
+        if sparse.buckets > bucket(u64::MAX) + 1 {
+            return Err("a histogram has more buckets than there are");
+        }
+        let (mut counts, mut all) = (vec![0; sparse.buckets], 0_u64);
+        for (index, count) in sparse.filled {
+            *counts.get_mut(index).ok_or("a histogram has a bucket beyond its last one")? = count;
+            all = all.checked_add(count).ok_or("a histogram counts more than can be counted")?;
+        }
+        Ok(Self { count: all, counts, sum: sparse.sum, max: sparse.max })
     }
 }
 

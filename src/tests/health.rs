@@ -90,6 +90,39 @@ fn propagation_delay_comes_on_top() {
     assert_eq!(unhealthy_seconds(check, "HEALTHY", &[(12.0, 1000.0, "silent")]), 100.0 - 27.5);
 }
 
+/// Unhealthy seconds with probes that send their SYN again, and with such that do not.
+fn with_and_without_a_second_syn(check: &str, faults: &[(f64, f64, &str)]) -> [f64; 2] {
+    ["", ", probe_retransmission = false"]
+        .map(|key| unhealthy_seconds(&format!("{check}{key}"), "HEALTHY", faults))
+}
+
+#[test]
+fn o24_a_probe_sends_its_syn_again_within_its_timeout() {
+    // Silent from 12: the probes of 15 and 20 fail at 20 and 25. Back at 41.5: the probe of 40 has sent SYNs at 40 and 41,
+    // and the third, of 43, is answered. Without, the probes of 45 and 50 are the first to succeed.
+    let [with, without] = with_and_without_a_second_syn(DEFAULTS, &[(12.0, 29.5, "silent")]);
+    assert!((with - (45.001 - 25.0)).abs() < 1e-9, "{with}");
+    assert!((without - (50.001 - 25.0)).abs() < 1e-9, "{without}");
+    // Back at 43.5, after the last SYN before the timeout: nothing is gained.
+    let [with, without] = with_and_without_a_second_syn(DEFAULTS, &[(12.0, 31.5, "silent")]);
+    assert!((with - (50.001 - 25.0)).abs() < 1e-9 && with == without, "{with} {without}");
+}
+
+#[test]
+fn a_silence_between_two_syns_of_a_probe_is_not_noticed() {
+    let check = r#"check_interval = "5s", timeout = "2s", unhealthy_threshold = 1, healthy_threshold = 1"#;
+    // The probe of 15 meets silence, its SYN of 16 does not.
+    let [with, without] = with_and_without_a_second_syn(check, &[(14.9, 0.5, "silent")]);
+    assert!(with == 0.0 && (without - (20.001 - 17.0)).abs() < 1e-9, "{with} {without}");
+    // A second SYN that meets a refusal ends the probe at once; one at the timeout is not sent.
+    let [with, without] =
+        with_and_without_a_second_syn(check, &[(14.9, 0.6, "silent"), (15.5, 3.0, "refuse")]);
+    assert!((with - (20.001 - 16.001)).abs() < 1e-9 && (without - (20.001 - 17.0)).abs() < 1e-9);
+    let short = r#"check_interval = "5s", timeout = "1s", unhealthy_threshold = 1, healthy_threshold = 1"#;
+    let [with, without] = with_and_without_a_second_syn(short, &[(14.9, 0.5, "silent")]);
+    assert!(with == without && (with - (20.001 - 16.0)).abs() < 1e-9);
+}
+
 /// A fault of a server that goes on serving, with a check of this type.
 fn unhealthy_seconds_of(r#type: &str, kind: &str) -> f64 {
     unhealthy_seconds(&format!("{DEFAULTS}, type = \"{type}\""), "HEALTHY", &[(12.0, 1000.0, kind)])

@@ -6,6 +6,11 @@ use crate::sim::outcome::{FailureCause, Outcome};
 /// Two backends, connections of two requests 9 s apart, `service` and `tables` added. The first probes set out at 0 s, and
 /// nobody gives up before 100 s.
 fn world(service: &str, tables: &str) -> Outcome {
+    world_of("", service, tables)
+}
+
+/// The same with more keys of its clients.
+fn world_of(client: &str, service: &str, tables: &str) -> Outcome {
     let text = format!(
         r#"
         name = "again"
@@ -16,7 +21,7 @@ fn world(service: &str, tables: &str) -> Outcome {
         health_check = {{ initial_state = "HEALTHY", probers = {{ phase = "0s" }} }}
         clients = [{{
             name = "c", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 20.0 }} }},
-            connect_timeout = "100s", request_timeout = "100s",
+            connect_timeout = "100s", request_timeout = "100s",{client}
             connection = {{ requests = {{ constant = 2 }}, think_time = {{ constant = "9s" }}, request_bytes = {{ constant = 1000 }} }},
         }}]
         {tables}
@@ -92,4 +97,64 @@ fn other_protocols_send_nothing_again() {
     // The datagrams of that second, and no more, are lost.
     assert!(outcome.failed(FailureCause::RequestTimeout) > 5);
     assert_eq!(outcome.failed(FailureCause::Reset), 0);
+}
+
+#[test]
+fn syns_go_again_at_the_times_of_their_stack() {
+    // Nobody answers from 60 s to 66 s, and the health check does not notice.
+    let faults = r#"faults = [{ at = "60s", duration = "6s", target = { zone = "a" } }]"#;
+    let longest = |key: &str| world_of(key, "", faults).latency_overall().connect.max().unwrap() as f64 / 1e9;
+    for (key, seconds) in [
+        ("", 7.0),
+        (r#" syn_retransmission = "linux","#, 7.0),
+        (r#" syn_retransmission = ["1s", "5s"],"#, 6.0),
+    ] {
+        let found = longest(key);
+        assert!((seconds..seconds + 0.01).contains(&found), "{key}: {found}");
+    }
+    // SYNs of 62 s to 63 s are answered at once by the fourth of Linux, and by the fourth of the others after 7 s.
+    let mean = |key: &str| world_of(key, "", faults).latency_overall().connect.sum();
+    assert!(mean(r#" syn_retransmission = "linux","#) < 0.8 * mean(""));
+    // One more SYN after 1 s, and then none: those of the first 5 s are never answered.
+    let outcome = world_of(r#" syn_retransmission = ["1s"],"#, "", faults);
+    let lost = outcome.failed(FailureCause::ConnectTimeout);
+    assert!((60..140).contains(&lost), "{lost} of 5 s at 20 a second");
+}
+
+#[test]
+fn an_idle_connection_of_a_killed_server_hears_of_it_at_once() {
+    // Idle for 9 s each: of those that are at 69 s nobody is left to find out after 70 s, where a sample begins.
+    let resets_after_70 = |kind: &str| {
+        let fault = format!(
+            r#"faults = [{{ at = "69s", duration = "500ms", target = {{ zone = "a" }}, kind = "{kind}" }}]"#
+        );
+        let outcome = world("", &fault);
+        let failed = |sample: usize| -> u64 {
+            outcome.timeline.traffic[sample]
+                .iter()
+                .flat_map(|row| row.zones.iter())
+                .map(|sample| sample.failed)
+                .sum()
+        };
+        assert!(outcome.failed(FailureCause::Reset) > 100, "{kind}");
+        (failed(1), failed(2))
+    };
+    let (at_once, later) = resets_after_70("refuse");
+    assert!(at_once > 150 && later == 0, "{at_once}, {later}");
+    // A machine that is silent tells nobody: its clients find out when they send their next request.
+    let (at_once, later) = resets_after_70("silent");
+    assert!(at_once < 40 && later > 120, "{at_once}, {later}");
+}
+
+#[test]
+fn a_fault_after_the_window_meets_what_is_open_still() {
+    let at = |at: &str| {
+        world("", &format!(r#"faults = [{{ at = "{at}", target = {{ zone = "a" }}, kind = "refuse" }}]"#))
+    };
+    // The window ends at 130 s, and the last connection 9 s later.
+    let late = at("131s");
+    let resets = late.failed(FailureCause::Reset);
+    assert!((120..200).contains(&resets), "{resets} of those that began from 122 s to 130 s, 20 a second");
+    assert_eq!(late.broken(FailureCause::Reset), 0, "nothing of it happens in the window");
+    assert_eq!(at("140s").total().failed_connections, 0);
 }

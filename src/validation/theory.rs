@@ -111,33 +111,85 @@ impl Checking {
     pub(super) fn answer(self) -> f64 {
         self.last_start() + self.round_trip
     }
+
+    /// From the end of a silence to the verdict, where two successes or more decide: the probe under way is the first of them if
+    /// it has not sent its last SYN.
+    pub(super) fn revival(self) -> f64 {
+        debug_assert!(self.threshold > 1, "one success comes when a SYN does");
+        self.answer() - syn_times(self.timeout).into_iter().fold(0.0, f64::max)
+    }
+}
+
+/// When a probe that nobody answers sends SYNs, in seconds: at 0, 1, 3, 7 s … before its timeout (RFC 6298).
+pub(super) fn syn_times(timeout: f64) -> Vec<f64> {
+    (0..60).map(|copy| libm::pow(2.0, f64::from(copy)) - 1.0).take_while(|time| *time < timeout).collect()
 }
 
 /// The share of time that a backend with exponential times `up` and `down` (means) is held unhealthy by probes that it
-/// answers at once while it is up, and not at all while it is down, where one result decides.
+/// answers at once while it is up, and not at all while it is down, where one result decides. Probes send SYNs at these `syns`.
 ///
-/// A success is known at once, a failure after the timeout. Until then the backend is held unhealthy only if the probe before
-/// failed too, which it did unless the backend, down now, was up an interval ago; otherwise if this one fails.
-pub(super) fn seen_unhealthy(up: f64, down: f64, interval: f64, timeout: f64) -> f64 {
-    let available = availability(up, down);
-    let was_up = available * (1.0 - libm::exp(-interval * (1.0 / up + 1.0 / down)));
-    (1.0 - available) * (1.0 - timeout / interval * was_up)
+/// A success is known at once, a failure after the timeout. Until then the backend is held unhealthy as long as it was down at
+/// all SYNs of the probe before and of this one so far; from then on if this one has failed.
+pub(super) fn seen_unhealthy(up: f64, down: f64, interval: f64, timeout: f64, syns: &[f64]) -> f64 {
+    let unavailable = 1.0 - availability(up, down);
+    // Whether it is down then, if it was down a time before.
+    let still = |time: f64| unavailable + (1.0 - unavailable) * libm::exp(-time * (1.0 / up + 1.0 / down));
+    let ends = syns[1..].iter().chain([&timeout]);
+    let waits: Vec<f64> = syns.iter().zip(ends).map(|(syn, end)| end - syn).collect();
+    let (last, others) = waits.split_last().expect("a probe sends a SYN");
+    let fails = unavailable * others.iter().map(|wait| still(*wait)).product::<f64>();
+    // Down at all SYNs of the probe before, and at the first of this one.
+    let mut both = fails * still(interval - timeout + last);
+    let mut unhealthy = (interval - timeout) * fails;
+    for wait in waits {
+        unhealthy += both * wait;
+        both *= still(wait);
+    }
+    unhealthy / interval
 }
 
-/// The mean wait of a sender that waits `first`, twice as long, and so on after each loss until it gets through, with
-/// probability `lost` of each loss: the k-th sending comes `(2^k - 1) first` after the first one, so that this is
-/// `first ((1 - q) / (1 - 2 q) - 1)`.
-pub(super) fn doubling_wait(first: f64, lost: f64) -> f64 {
-    first * lost / (1.0 - 2.0 * lost)
+/// The mean wait of data that is sent again until it gets through, with probability `lost` of each loss: after `probe` for
+/// the first time, then after `timeout`, twice that, and so on. The copy number k >= 1 comes `probe + (2^(k - 1) - 1) timeout`
+/// after the first sending.
+pub(super) fn data_wait(probe: f64, timeout: f64, lost: f64) -> f64 {
+    lost * probe + timeout * lost * lost / (1.0 - 2.0 * lost)
 }
 
-/// The same for a sender that sends `sendings` times at most, of those that get through.
-pub(super) fn doubling_wait_of(sendings: u32, first: f64, lost: f64) -> f64 {
-    let sum: f64 = (0..sendings)
-        .map(f64::from)
-        .map(|sending| libm::pow(lost, sending) * (1.0 - lost) * first * (libm::pow(2.0, sending) - 1.0))
-        .sum();
-    sum / (1.0 - libm::pow(lost, f64::from(sendings)))
+/// How a handshake ends whose packets are lost with a probability each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    /// Seconds beyond the round trip, of those that are done in time.
+    pub(super) wait: f64,
+    /// The share of these in which a SYN-ACK was lost.
+    pub(super) late: f64,
+    /// The share that is given up.
+    pub(super) given_up: f64,
+}
+
+/// Handshakes at which client and server each send again after 1, 3, 7 s … what the other does not answer: the client its SYN,
+/// from the first on, the server its SYN-ACK, from the first SYN on that arrives. Both stop before `deadline`.
+pub(super) fn handshake(lost: f64, deadline: f64) -> Handshake {
+    let syns = syn_times(deadline);
+    let through = 1.0 - lost;
+    let (mut done, mut waited, mut late) = (0.0, 0.0, 0.0);
+    for (number, arrived) in syns.iter().enumerate() {
+        let mut open = libm::pow(lost, number as f64) * through;
+        done += open * through;
+        waited += open * through * arrived;
+        open *= lost;
+        // Then whichever gets through first: both ways of a SYN and its answer, or one of a SYN-ACK alone.
+        let own = syns[1..].iter().map(|after| (arrived + after, through));
+        let later = syns[number + 1..].iter().map(|at| (*at, through * through));
+        let mut tries: Vec<(f64, f64)> = own.chain(later).filter(|(at, _)| *at < deadline).collect();
+        tries.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (at, chance) in tries {
+            done += open * chance;
+            late += open * chance;
+            waited += open * chance * at;
+            open *= 1.0 - chance;
+        }
+    }
+    Handshake { wait: waited / done, late: late / done, given_up: 1.0 - done }
 }
 
 /// The probability that the residual life of a wait found under way is longer than `seconds`, where waits are Pareto of
@@ -240,8 +292,11 @@ mod tests {
         assert_near(fewer_up(2, 4, 0.8), 0.0272, 1e-12);
         assert_near(fewer_up(4, 4, 0.8), 1.0 - 0.4096, 1e-12);
         // Probes far apart are independent: half of them fail, and the timeout hides those that follow a success.
-        assert_near(seen_unhealthy(1.0, 1.0, 1000.0, 500.0), 0.5 * 0.75, 1e-12);
-        assert_near(seen_unhealthy(100.0, 25.0, 5.0, 0.0), 0.2, 1e-12);
+        assert_near(seen_unhealthy(1.0, 1.0, 1000.0, 500.0, &[0.0]), 0.5 * 0.75, 1e-12);
+        assert_near(seen_unhealthy(100.0, 25.0, 5.0, 0.0, &[0.0]), 0.2, 1e-12);
+        // Two SYNs far apart fail together half as often as one, and each hides half of the failures before its time.
+        let two = seen_unhealthy(1.0, 1.0, 3000.0, 2000.0, &[0.0, 1000.0]);
+        assert_near(two, (0.25 / 2.0 + 0.25 / 4.0 + 0.25) / 3.0, 1e-12);
     }
 
     #[test]
@@ -250,14 +305,33 @@ mod tests {
         // The middle of (10, 15] and of (5, 10].
         assert_near(checking.silence(), 12.5, 1e-12);
         assert_near(checking.answer(), 7.5, 1e-12);
+        // Three of five seconds there is another SYN to come, which saves an interval.
+        assert_eq!(syn_times(5.0), [0.0, 1.0, 3.0]);
+        assert_near(checking.revival(), 4.5, 1e-12);
     }
 
     #[test]
-    fn senders_that_double_their_waits() {
-        // Half of the sendings through: 0 with 1/2, 1 with 1/4, 3 with 1/8 …; two sendings: 0 or 1 with 2 : 1.
-        assert_near(doubling_wait_of(2, 1.0, 0.5), 1.0 / 3.0, 1e-12);
-        assert_near(doubling_wait_of(60, 0.2, 0.1), doubling_wait(0.2, 0.1), 1e-12);
-        assert_near(doubling_wait(0.2, 0.1), 0.025, 1e-12);
+    fn senders_wait_longer_each_time() {
+        // 0.2 with 1/10, 0.4 with 1/100, 0.8 with 1/1000 …, each but the last of these and later ones.
+        let sum: f64 = (1..60)
+            .map(|copy| libm::pow(0.1, f64::from(copy)) * 0.9 * 0.1 * libm::pow(2.0, f64::from(copy)))
+            .sum();
+        assert_near(data_wait(0.2, 0.2, 0.1), sum, 1e-12);
+    }
+
+    #[test]
+    fn handshakes_get_through_by_either_side() {
+        // One SYN: both ways, or never.
+        let one = handshake(0.5, 1.0);
+        assert_near(one.given_up, 0.75, 1e-12);
+        assert_near(one.wait + one.late, 0.0, 1e-12);
+        // Two, and a SYN-ACK if the first arrived: at 0 with 1/4; at 1 with 1/4 (1/2 + 1/2 1/4) of the SYN-ACK and the SYN,
+        // and with 1/2 1/4 of the second SYN alone.
+        let two = handshake(0.5, 1.5);
+        let (late, early) = (0.25 * 0.625, 0.125);
+        assert_near(two.given_up, 1.0 - 0.25 - late - early, 1e-12);
+        assert_near(two.wait, (late + early) / (0.25 + late + early), 1e-12);
+        assert_near(two.late, late / (0.25 + late + early), 1e-12);
     }
 
     #[test]

@@ -27,7 +27,8 @@ fn case(name: &str) -> TempDir {
 /// Runs the case `name` into the folder `out` beside it, without charts.
 fn run_case(folder: &Path, name: &str, more: &[&str]) -> Output {
     let file = format!("{name}.toml");
-    let output = zonesim(folder, &[&["run", file.as_str(), "--out", "out", "--no-charts"], more].concat());
+    let output =
+        zonesim(folder, &[&["run", file.as_str(), "--out", "out", "--no-charts", "--force"], more].concat());
     assert_status(&output, 0);
     output
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::crash::JOURNAL;
 use crate::{SMALL, assert_status, stderr, stdout, zonesim};
 
 /// Two zones of four backends each, of which three of zone a fail for a while; arms `disabled`, `six` and `seven` (ratios of
@@ -127,9 +128,10 @@ fn wrong_questions_are_status_2_and_broken_folders_status_1() {
     fails(&["out", "--baseline", "spil"], 2, "did you mean \"spill\"?");
     fails(&["out", "--baseline", "spill,spillover_ratio=0.7"], 2, "it has 0.0, 0.5, 1.0");
     fails(&["nowhere"], 2, "there is no folder nowhere");
-    fs::write(folder.path().join("out/.zonesim-journal"), "").unwrap();
+    fs::create_dir(folder.path().join("out/.zonesim-journal")).unwrap();
+    fs::write(folder.path().join("out").join(JOURNAL), "").unwrap();
     fails(&["out"], 1, "--resume");
-    fs::remove_file(folder.path().join("out/.zonesim-journal")).unwrap();
+    fs::remove_dir_all(folder.path().join("out/.zonesim-journal")).unwrap();
     let manifest = folder.path().join("out/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     let version = format!("\"zonesim\": \"{}\"", env!("CARGO_PKG_VERSION"));

@@ -8,9 +8,12 @@ use std::time::Duration;
 use crate::run::{folder_with, rows, tables};
 use crate::{SMALL, assert_status, command, stderr, zonesim};
 
+/// The journal in a results folder.
+pub(crate) const JOURNAL: &str = ".zonesim-journal/journal.jsonl";
+
 /// Waits until `child` has `count` runs in the journal of `folder`.
 pub(crate) fn wait_for_runs(child: &mut Child, folder: &Path, count: usize) {
-    let journal = folder.join(".zonesim-journal");
+    let journal = folder.join(JOURNAL);
     while fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) <= count {
         assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is stopped");
         std::thread::sleep(Duration::from_millis(5));
@@ -48,12 +51,12 @@ fn an_interrupted_job_keeps_what_is_finished_and_can_be_resumed() {
         // Resuming a complete job has nothing to do.
         assert_status(&zonesim(folder.path(), &resume), 0);
     }
-    for (out, seed) in [("killed", "7"), ("nowhere", "42")] {
-        let other = zonesim(folder.path(), &[&args(out)[..], &["--resume", "--seed", seed]].concat());
-        assert_status(&other, 1);
-        assert!(stderr(&other).contains("no unfinished job"), "{}", stderr(&other));
-    }
-    assert!(!folder.path().join("nowhere").exists());
+    let other = zonesim(folder.path(), &[&args("killed")[..], &["--resume", "--seed", "7"]].concat());
+    assert_status(&other, 2);
+    assert!(stderr(&other).contains("of another seed"), "{}", stderr(&other));
+    // Without a journal it begins.
+    assert_status(&zonesim(folder.path(), &[&args("nowhere")[..], &["--resume"]].concat()), 0);
+    assert_eq!(tables(&folder.path().join("nowhere")), tables(&folder.path().join("whole")));
 }
 
 /// Numbers that are the same every time, by a linear congruential generator.
@@ -69,7 +72,7 @@ impl Numbers {
 
 /// Complete lines in the journal of `folder`: its header, and a run each.
 fn journal_lines(folder: &Path) -> usize {
-    let journal = fs::read(folder.join(".zonesim-journal")).unwrap_or_default();
+    let journal = fs::read(folder.join(JOURNAL)).unwrap_or_default();
     journal.iter().filter(|byte| **byte == b'\n').count()
 }
 
@@ -91,7 +94,7 @@ fn a_job_killed_at_any_moment_loses_only_runs_in_flight() {
         // From a journal without a line to one that holds every run.
         let lines = numbers.below(RUNS + 2);
         let mut child = run(&out, &[]).stderr(Stdio::null()).spawn().unwrap();
-        while (journal_lines(&killed) < lines || !killed.join(".zonesim-journal").exists())
+        while (journal_lines(&killed) < lines || !killed.join(JOURNAL).exists())
             && child.try_wait().unwrap().is_none()
         {
             std::thread::sleep(Duration::from_micros(200));
@@ -102,7 +105,7 @@ fn a_job_killed_at_any_moment_loses_only_runs_in_flight() {
         assert!(kept >= lines || !was_killed, "{kept} of {lines} lines are left");
         if was_killed && moment % 2 == 1 {
             // As after a failure of the machine: the end of the journal never reached the disk.
-            let journal = fs::OpenOptions::new().write(true).open(killed.join(".zonesim-journal")).unwrap();
+            let journal = fs::OpenOptions::new().write(true).open(killed.join(JOURNAL)).unwrap();
             let length = journal.metadata().unwrap().len();
             journal.set_len(length.saturating_sub(numbers.below(5000) as u64)).unwrap();
         }
@@ -137,32 +140,42 @@ fn a_folder_that_cannot_be_written_is_an_error_that_names_it() {
     assert!(stderr(&output).contains("taken"), "{}", stderr(&output));
 }
 
-/// What is written to `/dev/full` meets a full disk.
-#[cfg(target_os = "linux")]
+/// A limit of file sizes is a disk that is full for large files.
+#[cfg(unix)]
 #[test]
 fn a_full_disk_is_an_error_that_names_the_file_and_keeps_what_is_finished() {
     let folder = folder_with(SMALL);
-    let run = |out: &str, more: &[&str]| {
-        let args = [&["run", "small.toml", "--jobs", "1", "--no-charts", "--out", out], more].concat();
-        zonesim(folder.path(), &args)
-    };
-    assert_status(&run("whole", &[]), 0);
-    for name in ["timeline.csv", "runs.csv", ".zonesim-journal"] {
-        let out = folder.path().join(name.trim_start_matches('.'));
-        fs::create_dir(&out).unwrap();
-        std::os::unix::fs::symlink("/dev/full", out.join(name)).unwrap();
-        let out_name = out.file_name().unwrap().to_str().unwrap();
-        let output = run(out_name, &[]);
+    let args = "run small.toml --jobs 1 --no-charts --out out";
+    assert_status(&zonesim(folder.path(), &["run", "small.toml", "--no-charts", "--out", "whole"]), 0);
+    let whole = tables(&folder.path().join("whole"));
+    // In blocks of 512 bytes: first the journal can't be written, then runs.csv or another table.
+    let mut names = std::collections::BTreeSet::new();
+    for blocks in [0, 2, 16, 60, 100, 150, 200, 300] {
+        let command = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {args}");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &command, env!("CARGO_BIN_EXE_zonesim")])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let out = folder.path().join("out");
+        if output.status.success() {
+            break;
+        }
         assert_status(&output, 1);
         let text = stderr(&output);
-        assert!(text.contains(name) && text.contains("No space left on device"), "{text}");
-        fs::remove_file(out.join(name)).unwrap();
-        if name == ".zonesim-journal" {
-            continue;
+        let name = ["journal.jsonl", ".csv", ".toml", ".json"].into_iter().find(|name| text.contains(name));
+        names.extend(name);
+        assert!(name.is_some() && text.contains("File too large"), "{text}");
+        if journal_lines(&out) > 1 {
+            assert!(text.contains("--resume"), "{text}");
+            let resumed =
+                zonesim(folder.path(), &[&args.split(' ').collect::<Vec<_>>()[..], &["--resume"]].concat());
+            assert_status(&resumed, 0);
+            assert_eq!(tables(&out), whole, "{blocks} blocks");
+            fs::remove_dir_all(&out).unwrap();
+        } else {
+            assert_eq!(fs::read_dir(&out).unwrap().count(), 0, "nothing is left of what had not begun");
         }
-        assert!(text.contains("--resume"), "{text}");
-        assert_eq!(journal_lines(&out), 1 + 8, "every run was finished");
-        assert_status(&run(out_name, &["--resume"]), 0);
-        assert_eq!(tables(&out), tables(&folder.path().join("whole")));
     }
+    assert!(names.len() > 1, "{names:?}");
 }

@@ -162,7 +162,7 @@ fn a_job_is_not_resumed_with_other_data() {
     {
         fill(folder.path(), &text, sizes, &trace);
         let output = zonesim(folder.path(), &[&args[..], &["--resume"]].concat());
-        assert_status(&output, 1);
+        assert_status(&output, 2);
         assert!(stderr(&output).contains("is of another experiment, data file, seed"), "{}", stderr(&output));
     }
 }

@@ -7,6 +7,7 @@ mod data;
 mod deploy;
 mod expect;
 mod explain;
+mod folders;
 mod precision;
 mod recommend;
 mod report;

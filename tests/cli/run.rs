@@ -184,6 +184,13 @@ fn a_missed_threshold_is_status_3_with_all_results() {
         assert_status(&quiet, status);
         assert_eq!(stderr(&quiet).contains("failure_ratio"), status == 3, "quiet shows misses only");
         assert_eq!(rows(&folder.path().join("results/small"), "runs.csv").len(), 8);
+        let again = zonesim(folder.path(), &["run", "small.toml", "--no-charts", "--resume"]);
+        assert_status(&again, status);
+        assert!(
+            stderr(&again).contains(count) && stderr(&again).contains("is complete"),
+            "{}",
+            stderr(&again)
+        );
     }
 }
 
@@ -229,21 +236,18 @@ fn quiet_says_nothing() {
 }
 
 #[test]
-fn starting_anew_says_what_it_discards_and_leaves_no_old_charts() {
+fn a_new_run_of_the_same_experiment_leaves_no_old_charts() {
     let folder = folder_with(SMALL);
     assert_status(&zonesim(folder.path(), &["run", "small.toml", "--out", "out"]), 0);
     assert_status(&zonesim(folder.path(), &["plot", "out", "--format", "svg"]), 0);
     let old = ["png", "svg"]
         .map(|end| folder.path().join(format!("out/charts/cross_zone_vs_spillover_ratio.{end}")));
     assert!(old.iter().all(|chart| chart.exists()));
-    let args = ["run", "small.toml", "--out", "out", "--set", "arms.spill.sweep={}"];
+    let args = ["run", "small.toml", "--out", "out", "--format", "svg"];
     assert_status(&zonesim(folder.path(), &args), 0);
-    assert!(old.iter().all(|chart| !chart.exists()));
-    assert!(folder.path().join("out/charts/cross_zone_by_arm.png").exists());
-    fs::write(folder.path().join("out/.zonesim-journal"), "").unwrap();
-    let output = zonesim(folder.path(), &args);
-    assert_status(&output, 0);
-    assert!(stderr(&output).contains("discarded"), "{}", stderr(&output));
+    assert_eq!(old.map(|chart| chart.exists()), [false, true]);
+    assert_status(&zonesim(folder.path(), &["run", "small.toml", "--out", "out", "--no-charts"]), 0);
+    assert!(!folder.path().join("out/charts").exists());
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_boundary_is_found_and_the_folder_is_that_of_a_plain_run() {
 fn a_range_without_a_boundary_is_said_to_have_none() {
     let folder = folder_with(&two_arms());
     let ask = |limit: &str, status: i32, part: &str| {
-        let output = search(folder.path(), "out", &["--resolution", "2", "--subject-to", limit]);
+        let output = search(folder.path(), "out", &["--resolution", "2", "--subject-to", limit, "--force"]);
         assert_status(&output, status);
         assert!(stdout(&output).contains(part), "{}", stdout(&output));
     };
@@ -82,7 +82,7 @@ fn a_range_without_a_boundary_is_said_to_have_none() {
 fn the_best_is_sought_in_the_direction_that_the_metric_or_the_user_says() {
     let folder = folder_with(&two_arms());
     let ask = |more: &[&str]| {
-        let output = search(folder.path(), "out", &[&["--resolution", "5"], more].concat());
+        let output = search(folder.path(), "out", &[&["--resolution", "5", "--force"], more].concat());
         assert_status(&output, 0);
         stdout(&output)
     };
@@ -119,7 +119,7 @@ fn a_search_that_was_killed_goes_on_the_same_way() {
     child.wait().unwrap();
     let other =
         search(folder.path(), "killed", &["--resolution", "2", "--subject-to", "requests<=9", "--resume"]);
-    assert_status(&other, 1);
+    assert_status(&other, 2);
     assert!(stderr(&other).contains("another experiment"), "another question: {}", stderr(&other));
     let resumed = search(folder.path(), "killed", &[&BOUNDARY[..], &["--resume"]].concat());
     assert_status(&resumed, 0);

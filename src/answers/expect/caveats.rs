@@ -1,6 +1,6 @@
 //! What of a scenario the expectation leaves out.
 
-use crate::sim::scenario::{ClientGroup, Failures, Scenario};
+use crate::sim::scenario::{ClientGroup, Failures, InitialHealth, Scenario};
 use crate::time::SimDuration;
 use crate::workload::ArrivalSpec;
 
@@ -39,6 +39,7 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
         "runs begin with all backends up, and the warm-up is shorter than {REPAIRS_TO_FORGET} mean times to repair: \
          the window sees fewer failures than the long run"
     );
+    let is_new = scenario.initial_health == InitialHealth::AllUp;
     let retries = has_client(|client| client.retries > 0) && !failures.is_empty();
     let all: [(bool, &str); 11] = [
         (faults > 0, &format!("the long-run mean is that without the {faults} scripted faults")),
@@ -53,7 +54,7 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
         (closed, "clients of a closed loop are left out: their rate depends on how long connections take"),
         (own, "clients that are backends are left out: they reach themselves"),
         (!failures.is_empty(), detected),
-        (scenario.timing.warmup.as_secs_f64() < REPAIRS_TO_FORGET * repair, &short),
+        (is_new && scenario.timing.warmup.as_secs_f64() < REPAIRS_TO_FORGET * repair, &short),
         (retries, "retries are left out: they come when backends fail"),
     ];
     let caveat = |text: &str| Caveat { text: text.to_owned(), forbids_comparison: text != detected };

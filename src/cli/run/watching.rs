@@ -52,9 +52,8 @@ impl Watcher for Terminal<'_> {
     fn note(&mut self, note: JobNote) {
         self.line = None;
         self.console.note(&match note {
-            JobNote::Discarded => {
-                "an unfinished job in this folder is discarded; --resume would have finished it".to_owned()
-            }
+            JobNote::Aside(folder) => format!("what was in this folder is in {} now", folder.display()),
+            JobNote::Damaged(lines) => damage_text(&lines),
             JobNote::Pilots(runs) => format!("pilot runs that find the warm-up: {runs}"),
             JobNote::Warmup(entry) => format!("warm-up: {}", entry.text()),
         });
@@ -71,8 +70,20 @@ impl Watcher for Terminal<'_> {
     }
 
     fn wants_to_stop(&self) -> bool {
-        self.finishing.is_some() && signals::is_asked()
+        self.finishing.is_some() && signals::asked().is_some()
     }
+}
+
+/// That these lines of a journal are damaged.
+fn damage_text(lines: &[u64]) -> String {
+    const SHOWN_MAX: usize = 10;
+    let shown: Vec<String> = lines.iter().take(SHOWN_MAX).map(ToString::to_string).collect();
+    let more = if lines.len() > SHOWN_MAX { ", …" } else { "" };
+    format!(
+        "warning: damaged lines in the journal: {} ({}{more}); the runs that they held are simulated again",
+        lines.len(),
+        shown.join(", ")
+    )
 }
 
 /// How a job that ends before it is done can be finished.

@@ -174,6 +174,18 @@ fn the_hash_of_an_experiment_covers_its_data() {
 }
 
 #[test]
+fn the_hash_of_an_experiment_is_of_what_it_says_and_not_of_how() {
+    let hash = |text: &str| Folder::new(text).read().fingerprint();
+    let own = hash(super::SMALL);
+    let laid_out = format!("# A comment.\n\n{}", super::SMALL.replace(" = ", "   =  "));
+    assert_ne!(laid_out, super::SMALL);
+    assert_eq!(hash(&laid_out), own);
+    let inline = super::SMALL.replacen("[region]\n", "", 1);
+    assert!(inline != super::SMALL && hash(&super::SMALL.replace("seed", "\"seed\"")) == own);
+    assert_ne!(hash(&super::SMALL.replacen("name = \"", "name = \"x", 1)), own);
+}
+
+#[test]
 fn runs_with_data_are_the_same_on_any_number_of_threads() {
     let text = text().replace(
         "arrivals = { deterministic = { rate = 2 } }",

@@ -244,7 +244,7 @@ fn keys_that_contradict_each_other() {
         r#"
         timeout = "5s" ⇒ timeout = "6s" ¦ 32:11 ¦ TimeoutSec should be less than checkIntervalSec ¦ at most 5s
         timeout = "5s" ⇒ probers = { count = 2 } ¦ 32:21 ¦ `health_check.probers.count`: 2 ¦ count = 1
-        at = "5m" ⇒ at = "11m" ¦ 50:6 ¦ is 11m, but the measured window ends at 11m ¦ earlier
+        at = "5m" ⇒ at = "11m"\nflapping = { period = "1m", active = "20s" } ¦ 50:6 ¦ is 11m, but the measured window ends at 11m ¦ earlier
         kind = "vpn" ⇒ kind = "vpn"\nzone = "x" ¦ 47:8 ¦ no meaning for a client of kind vpn ¦ leave `zone` out
         kind = "vpn" ⇒ kind = "vm"\nregion = "us-central1" ¦ 47:10 ¦ own region ¦ zone = "us-central1-a"
         kind = "vpn" ⇒ kind = "vm"\nregion = "us-central1-b" ¦ 47:10 ¦ a zone of ¦ zone = "us-central1-b"

@@ -194,7 +194,7 @@ fn bad_overrides_are_shown_as_they_were_written() {
             "TimeoutSec should be less than checkIntervalSec",
             "at most 2s",
         ),
-        ("simulation.duration", "1m", "`faults.0.at` is 5m", "an earlier time"),
+        ("faults.0.at", "96000h", "longer than any run", "at most 3650d"),
         (
             "clients.web-a.arrivals.posson.rate",
             "5",

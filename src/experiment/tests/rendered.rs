@@ -38,7 +38,7 @@ fn of_text_and_keys() {
     46 | kid = "vpn"
        | ^^^
        |
-       = help: did you mean `kind`? known keys: name, kind, zone, region, group, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, request_timeout, retries and 2 more
+       = help: did you mean `kind`? known keys: name, kind, zone, region, group, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, syn_retransmission, request_timeout and 3 more
     "#);
     insta::assert_snapshot!(wrong("arrivals = { deterministic = { rate = 2 } }\n", ""), @r"
     error: `clients.office` has no `arrivals`

@@ -16,8 +16,9 @@ fn an_automatic_warm_up_counts_as_none_until_it_is_found() {
     assert_eq!(timing.window_start(), SimTime::ZERO);
     let settled = experiment.with_warmup(SimDuration::from_secs(90));
     assert_eq!(settled.scenario(&settled.cells()[0]).timing.warmup, SimDuration::from_secs(90));
-    // The fault comes before the shortest window ends, or it is an error now.
-    let late = auto().replace("at = \"5m\"", "at = \"10m\"");
+    // A fault with a rhythm begins before the shortest window ends, or it is an error now.
+    let late =
+        auto().replace("at = \"5m\"", "at = \"10m\"\nflapping = { period = \"1m\", active = \"20s\" }");
     assert!(refusal(&late, &Overrides::default()).contains("the measured window ends at 10m"));
 }
 

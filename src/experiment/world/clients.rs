@@ -18,6 +18,7 @@ use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::sim::builder::ScenarioBuilder;
+use crate::sim::retransmission::SynRetransmission;
 use crate::sim::scenario::ClientGroup;
 use crate::time::SimDuration;
 use crate::unfit::Unfit;
@@ -67,6 +68,10 @@ pub(super) struct Client {
     /// From the first SYN to giving up.
     #[serde(default = "Client::connect_timeout")]
     connect_timeout: Span,
+    /// When it sends a SYN again that nobody answers: by RFC 6298 after 1 s, 2 s, 4 s …, as Linux since 6.5 after 1 s five
+    /// times, then 2 s, 4 s …, or after the waits of a list, one after the other, and no more after the last.
+    #[serde(default)]
+    syn_retransmission: SynRetransmission,
     /// From a request to giving up.
     #[serde(default = "Client::request_timeout")]
     request_timeout: Span,
@@ -199,6 +204,7 @@ impl Client {
             destinations: NonZeroU16::new(self.destinations.get() as u16).unwrap_or(NonZeroU16::MIN),
             connection: self.connection.clone(),
             connect_timeout: self.connect_timeout.get(),
+            syn_retransmission: self.syn_retransmission.clone(),
             request_timeout: self.request_timeout.get(),
             retries: self.retries.get() as u8,
             retry_backoff: self.retry_backoff,
@@ -252,6 +258,10 @@ impl Client {
         if !self.fragmented.is_zero() && protocol != Protocol::Udp {
             let what = format!("has no meaning for {}", protocol.name());
             return refuse(path.key("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
+        }
+        if self.syn_retransmission != SynRetransmission::default() && protocol != Protocol::Tcp {
+            let what = format!("has no meaning for {}, which has no SYN", protocol.name());
+            return refuse(path.key("syn_retransmission"), what, "leave it out, or write protocol = \"TCP\"");
         }
         Ok(protocol)
     }

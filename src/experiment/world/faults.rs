@@ -186,7 +186,9 @@ impl WrittenFault {
             return Ok(FaultSchedule::Random { time_between, duration });
         }
         let at = self.at.ok_or_else(|| Problem::missing_key(path.clone(), "at"))?;
-        let at = before_the_end(at, timing, path)?;
+        // Those after the window meet connections that began in it.
+        not_forever(at, path.key("at"))?;
+        let start = SimTime::ZERO + at;
         let duration = self.duration.map(Span::get);
         if self.kind == Kind::RollingRestart {
             let batch = self.batch.map_or(1, Whole::get);
@@ -194,7 +196,7 @@ impl WrittenFault {
                 not_forever(length.unwrap_or_default(), path.key(key))?;
             }
             return Ok(FaultSchedule::Rolling {
-                at,
+                at: start,
                 batch: batch.try_into().expect("at least one"),
                 pause: self.pause.unwrap_or_default(),
                 grace: self.grace.unwrap_or_default(),
@@ -202,8 +204,10 @@ impl WrittenFault {
             });
         }
         let Some(Flapping { period, active }) = &self.flapping else {
-            return Ok(FaultSchedule::Once { at, duration });
+            return Ok(FaultSchedule::Once { at: start, duration });
         };
+        // A rhythm stops with the window.
+        let at = before_the_end(at, timing, path)?;
         let path = path.key("flapping");
         let (period, active) = (period.get(), active.get());
         if active >= period {

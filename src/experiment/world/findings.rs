@@ -12,8 +12,8 @@ use crate::lb::policy::any::AnyPolicy;
 use crate::lb::selection::SelectionHash;
 use crate::lb::tracking::TrackingMode;
 use crate::lb::zonal_affinity::ZonalAffinity;
-use crate::sim::scenario::{ClientGroup, Scenario, Workers};
-use crate::time::SimDuration;
+use crate::sim::scenario::{ClientGroup, InitialHealth, Scenario, Workers};
+use crate::time::{SimDuration, SimTime};
 
 /// A setting that has no effect in some worlds.
 struct IdleSetting {
@@ -152,6 +152,52 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         is_idle: |site| site.scenario.groups.iter().all(|group| group.server.workers == Workers::Unlimited),
     },
     IdleSetting {
+        id: "stationary-without-random-failures",
+        keys: &["simulation.initial_health"],
+        asks_for_nothing: &["\"all_up\""],
+        why: "nothing fails at random, and health begins as it stays",
+        help: "add failures to a server, or a fault at random times, or leave it out",
+        is_idle: |site| {
+            let cold = site.checks_anybody() && !site.scenario.health_check.initially_healthy;
+            site.scenario.renewals().next().is_none() && !cold
+        },
+    },
+    IdleSetting {
+        id: "initial-state-beside-stationary",
+        keys: &["health_check.initial_state"],
+        asks_for_nothing: &[],
+        why: "simulation.initial_health is \"stationary\", and no backend comes later",
+        help: "leave one of the two out",
+        is_idle: |site| {
+            let comes = |change: &Change| matches!(change, Change::Add(_) | Change::SetChecked(_, true));
+            site.scenario.initial_health == InitialHealth::Stationary
+                && !site.changes().any(comes)
+                && site.scenario.groups.iter().all(|group| group.autoscaling.is_none())
+        },
+    },
+    IdleSetting {
+        id: "probe-that-times-out-before-its-second-syn",
+        keys: &["health_check.probe_retransmission"],
+        asks_for_nothing: &["false"],
+        why: "a probe sends its SYN again after 1 s, and its timeout is not longer",
+        help: "write a timeout of at least \"2s\", or leave it out",
+        is_idle: |site| !site.scenario.health_check.timeout.gt(&SimDuration::from_secs(1)),
+    },
+    IdleSetting {
+        id: "syn-after-the-connect-timeout",
+        keys: &["clients.*.syn_retransmission"],
+        asks_for_nothing: &["[]"],
+        why: "the client gives up connecting before it sends a SYN again",
+        help: "write a longer connect_timeout, or leave it out",
+        is_idle: |site| {
+            let mut groups = site.scenario.clients.iter();
+            let group = groups.find(|group| group.name == site.member);
+            group.is_some_and(|group| {
+                group.syn_retransmission.wait(0).is_some_and(|wait| wait >= group.connect_timeout)
+            })
+        },
+    },
+    IdleSetting {
         id: "grace-that-no-check-sees",
         keys: &["faults.*.grace"],
         asks_for_nothing: &["\"0s\""],
@@ -198,7 +244,25 @@ pub(in crate::experiment) fn findings(root: &Table, scenario: &Scenario) -> Vec<
     }
     found.extend(cold_start(scenario));
     found.extend(strict_rule(Node::Table(root)));
+    found.extend(late_faults(scenario));
     found
+}
+
+/// Faults that begin after the window.
+fn late_faults(scenario: &Scenario) -> impl Iterator<Item = CellFinding> {
+    let end = scenario.timing.window_end();
+    let late = scenario.faults.iter().enumerate().filter(move |(_, fault)| fault.schedule.start() >= end);
+    late.map(move |(number, _)| CellFinding {
+        id: "fault-after-the-window",
+        severity: Severity::Note,
+        key: ["faults", &number.to_string(), "at"].map(str::to_owned).to_vec(),
+        what: format!(
+            "is not before the measured window ends, at {}: the fault meets only connections that are open still, and nothing \
+             if none is",
+            end.since(SimTime::ZERO)
+        ),
+        help: "write an earlier time, on the clock that starts with the warm-up, if that is not meant",
+    })
 }
 
 /// A rule of protocol TCP or UDP on a service of protocol UNSPECIFIED (REG-2).
@@ -288,7 +352,8 @@ fn cold_start(scenario: &Scenario) -> Option<CellFinding> {
     let starts_cold =
         |(_, spec): &(BackendId, &crate::sim::scenario::BackendSpec)| spec.configured && spec.checked;
     let several = scenario.backends.pairs().filter(starts_cold).count() > 1;
-    if !keeps_sessions || !several || scenario.health_check.initially_healthy {
+    let is_cold = scenario.initial_health == InitialHealth::AllUp && !scenario.health_check.initially_healthy;
+    if !keeps_sessions || !several || !is_cold {
         return None;
     }
     let (idle, warmup) = (tracking.idle_timeout, scenario.timing.warmup);

@@ -33,6 +33,8 @@ pub(super) struct HealthCheckTable {
     initial_state: InitialState,
     /// From a change of health to its effect.
     propagation_delay: SimDuration,
+    /// Whether a probe sends its SYN again within its timeout, after 1 s, 3 s, 7 s …, as a TCP connection does (O24).
+    probe_retransmission: bool,
     /// Whether probes wait for a worker like requests, and take it as long.
     through_queue: bool,
 }
@@ -74,6 +76,7 @@ impl Default for HealthCheckTable {
             probers: ProberKeys::default(),
             initial_state: InitialState::default(),
             propagation_delay: SimDuration::ZERO,
+            probe_retransmission: true,
             through_queue: false,
         }
     }
@@ -96,6 +99,7 @@ impl HealthCheckTable {
             initially_healthy: self.initial_state == InitialState::Healthy,
             propagation_delay: self.propagation_delay,
             wants_reply: self.r#type.unwrap_or(usual).wants_reply(),
+            probe_retransmission: self.probe_retransmission,
             through_queue: self.through_queue,
             probers: Probers { count, verdict, phase },
             ..checking

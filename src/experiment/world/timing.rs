@@ -8,7 +8,7 @@ use crate::experiment::bounded::{Span, Whole, scalar};
 use crate::experiment::path::KeyPath;
 use crate::experiment::precision::WrittenPrecision;
 use crate::experiment::problem::{Problem, refuse};
-use crate::sim::scenario::Timing;
+use crate::sim::scenario::{InitialHealth, Renewals, Scenario, Timing};
 use crate::stats::{MSER_BATCH, MSER_BATCHES_MIN};
 use crate::time::SimDuration;
 
@@ -32,6 +32,10 @@ pub(in super::super) struct SimulationTable {
     duration: Span,
     /// Resolution of the timeline.
     sample_interval: Span,
+    /// In which state machines, faults at random times and health begin. `all_up`: nothing has failed, and health is
+    /// `health_check.initial_state`. `stationary`: each is up or down as in the long run, for what is left of that time, and the
+    /// health check has noticed it.
+    pub initial_health: InitialHealth,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -70,6 +74,7 @@ impl Default for SimulationTable {
             warmup: Warmup::Fixed(warmup),
             duration: Span::known(duration),
             sample_interval: Span::known(sample_interval),
+            initial_health: InitialHealth::default(),
         }
     }
 }
@@ -102,4 +107,15 @@ impl SimulationTable {
         }
         Ok(Timing { warmup, duration, sample_interval })
     }
+}
+
+/// Checks that what is to begin in its long run has one.
+pub(super) fn has_a_long_run(scenario: &Scenario) -> Result<(), Problem> {
+    let endless = |renewals: Renewals<'_>| !(renewals.up.mean() + renewals.down.mean()).is_finite();
+    if scenario.initial_health == InitialHealth::AllUp || !scenario.renewals().any(endless) {
+        return Ok(());
+    }
+    let what = "can't be \"stationary\": a time to failure, to repair, or between faults has no finite mean, and so no long run";
+    let help = "give Pareto times a shape above 1 or a max, or write \"all_up\"";
+    refuse(KeyPath::to("simulation").key("initial_health"), what, help)
 }

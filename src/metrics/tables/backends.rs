@@ -10,7 +10,7 @@ use crate::sim::scenario::{BackendSpec, Scenario};
 type Known<'a> = Option<(&'a BackendSpec, &'a BackendOutcome)>;
 
 results_file! {
-    BackendRow in "backends.csv" by replication: "What one backend did in one run, or what reached none.";
+    BackendRow in "backends.csv" by replication each backend, group, zone: "What one backend did in one run, or what reached none.";
     of (world: &'a Scenario, known: Known<'a>, traffic: &Traffic, load: &MeasuredLoad)
     text backend "the backend; empty for connections that reached none"
         = known.map_or("", |(spec, _)| &spec.name);

@@ -6,7 +6,7 @@ use crate::lb::policy::PlacementOutcome;
 use crate::metrics::MeasuredRun;
 
 results_file! {
-    DecisionRow in "decisions.csv" by replication: "How many connections of one client group were placed so in one run.";
+    DecisionRow in "decisions.csv" by replication each client, outcome: "How many connections of one client group were placed so in one run.";
     of (run: &MeasuredRun<'a>, client: ClientId, outcome: PlacementOutcome, connections: u64)
     text client "the client group" = &run.scenario.clients[client].name;
     text outcome "the outcome of the placing decision" = outcome.name();

@@ -7,7 +7,7 @@ use crate::sim::outcome::Latency;
 use crate::stats::Histogram;
 
 results_file! {
-    LatencyRow in "latency.csv" by replication: "Latencies of one kind between two zones in one run.";
+    LatencyRow in "latency.csv" by replication each client_zone, backend_zone, kind: "Latencies of one kind between two zones in one run.";
     of (run: &MeasuredRun<'a>, place: Option<PlaceId>, zone: Option<ZoneId>, kind: &'static str, found: &Histogram)
     text client_zone "the zone of the clients, or `all`"
         = place.map_or("all", |place| &run.scenario.places[place].name);

@@ -16,15 +16,15 @@ pub struct MetricSummary {
 }
 
 results_file! {
-    SummaryRow in "summary.csv": "A metric of a cell over its replications.";
+    SummaryRow in "summary.csv" each metric: "A metric of a cell over its replications.";
     of (metric: &'static Metric, found: Option<Interval>)
     text metric "the metric's name" = metric.name;
     text unit "its unit" = metric.unit;
     count n ["1"] "how many replications have a value" = found.map_or(0, |interval| interval.n);
     number mean ["of the metric"] "their mean" = found.map(|interval| interval.mean);
     number std_dev ["of the metric"] "their standard deviation" = found.and_then(|interval| interval.std_dev);
-    number ci_low ["of the metric"] "the lower end of the mean's confidence interval" = found.and_then(|interval| Some(interval.ends?.0));
-    number ci_high ["of the metric"] "its upper end; empty where nothing bounds it"
+    signed ci_low ["of the metric"] "the lower end of the mean's confidence interval" = found.and_then(|interval| Some(interval.ends?.0));
+    signed ci_high ["of the metric"] "its upper end; empty where nothing bounds it"
         = found.and_then(|interval| Some(interval.ends?.1)).filter(|high| high.is_finite());
     number confidence ["1"] "its confidence, 0 to 1" = found.and_then(|interval| interval.ends).map(|_| CONFIDENCE.into());
     count n_nonzero ["1"] "how many of the replications have a value other than 0" = found.map_or(0, |interval| interval.hit);

@@ -7,7 +7,7 @@ use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
 
 results_file! {
-    TimelineRow in "timeline.csv": "One sample of a cell between two zones, the mean over its replications.";
+    TimelineRow in "timeline.csv" each time_s, client_zone, backend_zone: "One sample of a cell between two zones, the mean over its replications.";
     of (world: &'a Scenario, place: PlaceId, zone: Option<ZoneId>, sum: &SampleSum, sample: &MeanSample<'_>)
     number time_s ["s"] "simulated time at the beginning of the sample" = Some(sample.start.as_secs_f64());
     text client_zone "the zone of the clients" = &world.places[place].name;

@@ -6,7 +6,7 @@ use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Traffic;
 
 results_file! {
-    TrafficRow in "traffic.csv" by replication: "What one client group sent to one zone in one run.";
+    TrafficRow in "traffic.csv" by replication each client, client_zone, backend_zone: "What one client group sent to one zone in one run.";
     of (run: &MeasuredRun<'a>, client: ClientId, zone: Option<ZoneId>, traffic: &Traffic)
     text client "the client group"
         = &run.scenario.clients[client].name;

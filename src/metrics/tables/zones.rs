@@ -7,7 +7,7 @@ use crate::metrics::MeasuredRun;
 use crate::metrics::load::{MeasuredLoad, zone_loads};
 
 results_file! {
-    ZoneRow in "zones.csv" by replication: "How loaded the backends of one zone and role were in one run.";
+    ZoneRow in "zones.csv" by replication each zone, role: "How loaded the backends of one zone and role were in one run.";
     of (run: &MeasuredRun<'a>, zone: Option<ZoneId>, role: Role, load: &MeasuredLoad)
     text zone "the zone; `all` for all zones together"
         = zone.map_or("all", |zone| &run.scenario.zones[zone]);

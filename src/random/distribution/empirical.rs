@@ -35,6 +35,22 @@ impl Curve {
         below.value + (above.value - below.value) * ((unit - below.share) / (above.share - below.share))
     }
 
+    /// The piece, with its ends, in which a draw lies that is the likelier the longer it is; `unit` picks it.
+    pub(super) fn piece_by_length(&self, unit: f64) -> (f64, f64) {
+        let first = (self.0[0].share, self.0[0].value, self.0[0].value);
+        let later =
+            self.0.windows(2).map(|ends| (ends[1].share - ends[0].share, ends[0].value, ends[1].value));
+        let mut rest = unit * self.mean();
+        let mut pieces = std::iter::once(first).chain(later).filter(|(share, ..)| *share > 0.0);
+        let found = pieces.find(|(share, low, high)| {
+            rest -= share * (low + high) / 2.0;
+            rest <= 0.0
+        });
+        // Rounding may leave something of the mean.
+        let last = self.0[self.0.len() - 1].value;
+        found.map_or((last, last), |(_, low, high)| (low, high))
+    }
+
     pub(super) fn mean(&self) -> f64 {
         let pieces = self.0.windows(2);
         let piece = |ends: &[Knot]| (ends[1].share - ends[0].share) * (ends[0].value + ends[1].value) / 2.0;

@@ -48,14 +48,17 @@ fn check_moments(text: &str, draws: &[f64], mean: f64, variance: Option<f64>) {
 }
 
 /// Its text, its mean, its variance where the fourth moment exists, and its distribution function, in milliseconds.
-type Case = (&'static str, f64, Option<f64>, Box<dyn Fn(f64) -> f64>);
+type Case = (&'static str, f64, Option<f64>, Cdf);
 
-fn cdf(law: impl ContinuousCDF<f64, f64> + 'static) -> Box<dyn Fn(f64) -> f64> {
+/// A distribution function, of milliseconds.
+type Cdf = Box<dyn Fn(f64) -> f64>;
+
+fn cdf(law: impl ContinuousCDF<f64, f64> + 'static) -> Cdf {
     Box::new(move |x| law.cdf(x))
 }
 
 /// A Pareto distribution of scale 1 that is cut at `max`.
-fn truncated(shape: f64, max: f64) -> Box<dyn Fn(f64) -> f64> {
+fn truncated(shape: f64, max: f64) -> Cdf {
     let up_to = move |x: f64| 1.0 - x.powf(-shape);
     Box::new(move |x| up_to(x) / up_to(max))
 }
@@ -109,6 +112,41 @@ fn durations_follow_their_theory() {
         let draws = draws(text, &law, millis);
         check_moments(text, &draws, mean, variance);
         let distance = ks_distance(draws, cdf);
+        assert!(distance < KS_CRITICAL, "{text}: {distance}");
+    }
+}
+
+#[test]
+fn what_is_left_of_an_interval_under_way_has_the_equilibrium_distribution() {
+    // Its distribution function is the integral of the survival function over the mean.
+    let step = |x: f64| if x < 1.0 { 0.0 } else { (0.5 + 0.5 * (x - 1.0)).min(1.0) };
+    let cases: [(&str, Cdf); 11] = [
+        (r#"{ constant = "2ms" }"#, Box::new(|x| if x < 2.0 { 0.0 } else { 1.0 })),
+        (r#"{ uniform = { low = "1ms", high = "3ms" } }"#, cdf(Uniform::new(1.0, 3.0).unwrap())),
+        (r#"{ exponential = { mean = "5ms" } }"#, cdf(Exp::new(0.2).unwrap())),
+        (r#"{ lognormal = { median = "1ms", sigma = 0.8 } }"#, cdf(LogNormal::new(0.0, 0.8).unwrap())),
+        (r#"{ gamma = { mean = "5ms", shape = 0.5 } }"#, cdf(Gamma::new(0.5, 0.1).unwrap())),
+        (r#"{ weibull = { scale = "5ms", shape = 0.7 } }"#, cdf(Weibull::new(0.7, 5.0).unwrap())),
+        (r#"{ pareto = { scale = "1ms", shape = 3.0 } }"#, cdf(Pareto::new(1.0, 3.0).unwrap())),
+        (r#"{ pareto = { scale = "1ms", shape = 1.0, max = "1s" } }"#, truncated(1.0, 1000.0)),
+        (r#"{ pareto = { scale = "1ms", shape = 1.2, max = "1s" } }"#, truncated(1.2, 1000.0)),
+        (r#"{ empirical = { points = [["1ms", 0.5], ["2ms", 1.0]] } }"#, Box::new(step)),
+        (r#"{ geometric = { mean = 1000000 } }"#, cdf(Exp::new(1.0).unwrap())),
+    ];
+    for (text, cdf) in cases {
+        // Formulas may be of any number below the least value.
+        let cdf = |x: f64| if x > 0.0 { cdf(x).clamp(0.0, 1.0) } else { 0.0 };
+        let law: Distribution<SimDuration> = read(text).unwrap();
+        let mut rng = RunSeed::new(3, 0).stream(Purpose::Failures, text).generator();
+        let mut left: Vec<f64> = (0..DRAWS / 4).map(|_| millis(law.residual(&mut rng))).collect();
+        left.sort_by(f64::total_cmp);
+        let (mut integral, mut last, mut widest) = (0.0, 0.0, 0.0_f64);
+        for (number, x) in left.iter().enumerate() {
+            integral += (x - last) * (1.0 - (cdf(last) + cdf(*x)) / 2.0) / (law.mean() / 1e6);
+            widest = widest.max((integral - number as f64 / left.len() as f64).abs());
+            last = *x;
+        }
+        let distance = widest * (left.len() as f64).sqrt();
         assert!(distance < KS_CRITICAL, "{text}: {distance}");
     }
 }

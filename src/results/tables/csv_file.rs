@@ -1,25 +1,18 @@
 //! One CSV file that is being written.
 
-use std::fs::File;
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::metrics::tables::Field;
+use crate::results::disk::NewFile;
 use crate::results::error::WriteError;
 use crate::results::number::number;
 
 #[derive(Debug)]
-pub(super) struct CsvFile {
-    path: PathBuf,
-    writer: csv::Writer<File>,
-}
+pub(super) struct CsvFile(csv::Writer<NewFile>);
 
 impl CsvFile {
-    pub(super) fn create<'a>(
-        path: PathBuf,
-        header: impl Iterator<Item = &'a str>,
-    ) -> Result<Self, WriteError> {
-        let file = File::create(&path).map_err(|source| WriteError { path: path.clone(), source })?;
-        let mut created = Self { path, writer: csv::Writer::from_writer(file) };
+    pub(super) fn create<'a>(path: &Path, header: impl Iterator<Item = &'a str>) -> Result<Self, WriteError> {
+        let mut created = Self(csv::Writer::from_writer(NewFile::create(path)?));
         created.write(header.map(|name| Field::Text(name.into())))?;
         Ok(created)
     }
@@ -30,16 +23,15 @@ impl CsvFile {
             Field::Count(count) => count.to_string(),
             Field::Number(value) => value.map(number).unwrap_or_default(),
         });
-        self.writer.write_record(texts).map_err(|error| self.error(error.into()))
+        self.0.write_record(texts).map_err(|error| self.0.get_ref().error(error.into()))
     }
 
-    /// Writes what is left; all of the file is on the disk then.
-    pub(super) fn finish(&mut self) -> Result<(), WriteError> {
-        let finished = self.writer.flush().and_then(|()| self.writer.get_ref().sync_all());
-        finished.map_err(|source| self.error(source))
-    }
-
-    fn error(&self, source: std::io::Error) -> WriteError {
-        WriteError { path: self.path.clone(), source }
+    /// Writes what is left; all of the file is on the disk then, under its name.
+    pub(super) fn finish(self) -> Result<(), WriteError> {
+        let mut file = self.0.into_inner().map_err(|error| {
+            let source = std::io::Error::new(error.error().kind(), error.error().to_string());
+            error.into_inner().get_ref().error(source)
+        })?;
+        file.finish()
     }
 }

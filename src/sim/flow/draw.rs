@@ -18,6 +18,8 @@ pub(in super::super) enum Draw {
     Destination,
     Fragmented,
     SynLoss,
+    SynAckLoss,
+    SynAckLossAgain,
     RequestLoss,
     ResponseLoss,
 }
@@ -28,7 +30,8 @@ impl Draw {
     fn number(self, flow: &Flow) -> u32 {
         match self {
             Self::Requests | Self::Destination => 0,
-            Self::SynTrip | Self::SynLoss => u32::from(flow.syn_retries),
+            Self::SynTrip | Self::SynLoss | Self::SynAckLoss => u32::from(flow.syn_retries),
+            Self::SynAckLossAgain => u32::from(flow.resends),
             Self::RequestLoss | Self::ResponseLoss => {
                 flow.requests_sent << 5 | u32::from(flow.resends.min(31))
             }

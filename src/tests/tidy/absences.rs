@@ -13,7 +13,7 @@ const SOLE_USERS: &[(&str, &[&str])] = &[
     ("anyhow", &["cli"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
-    ("ctrlc", &["cli"]),
+    ("signal_hook", &["cli"]),
     ("statrs", &["stats"]),
     ("rand_distr", &["random"]),
     ("annotate_snippets", &["experiment"]),

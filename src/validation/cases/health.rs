@@ -22,7 +22,7 @@ pub(in super::super) fn availability() -> Vec<Case> {
     let skewed = (DurationLaw::weibull(80.0, 0.7), DurationLaw::lognormal(10.0, 1.2));
     let narrow = (DurationLaw::uniform(50.0, 150.0), DurationLaw::constant(25.0));
     let down = 1.0 - theory::availability(skewed.0.mean, skewed.1.mean);
-    let unseen = theory::seen_unhealthy(100.0, 25.0, PROBING.0, PROBING.1);
+    let unseen = theory::seen_unhealthy(100.0, 25.0, PROBING.0, PROBING.1, &theory::syn_times(PROBING.1));
     vec![
         refused(41, "One backend, exponential times up and down", &even),
         refused(42, "One backend, Weibull times up, lognormal times down", &skewed),
@@ -92,7 +92,7 @@ fn spilled(
 
 /// How long it takes to learn of a change, and what that costs.
 pub(in super::super) fn detection() -> Vec<Case> {
-    use Change::{Recovery, Refusal, Silence};
+    use Change::{Recovery, Refusal, Revival, Silence};
     let checking = |interval: f64, timeout: f64, threshold: u32| Checking {
         interval,
         timeout,
@@ -108,15 +108,19 @@ pub(in super::super) fn detection() -> Vec<Case> {
         (slow, Silence),
         (slow, Refusal),
         (slow, Recovery),
+        (fast, Revival),
+        (slow, Revival),
     ];
-    let alone = (51..).zip(changes).map(|(seed, (checking, change))| {
-        let name = match change {
-            Silence => "Silent death",
-            Refusal => "Refusal",
-            Recovery => "Recovery",
-        };
-        delay(seed, format!("{name}, {}", probes(checking)), checking, change)
-    });
+    let alone =
+        [51, 52, 53, 54, 55, 56, 47, 48].into_iter().zip(changes).map(|(seed, (checking, change))| {
+            let name = match change {
+                Silence => "Silent death",
+                Refusal => "Refusal",
+                Recovery => "Recovery from refusal",
+                Revival => "Recovery from silence",
+            };
+            delay(seed, format!("{name}, {}", probes(checking)), checking, change)
+        });
     let [first, last] = [0.25, 0.75].map(|phase| Checking { phase, ..fast });
     let several = [
         voted(57, "Silent death, any of three probers", "any", last, Silence),
@@ -135,6 +139,7 @@ enum Change {
     Silence,
     Refusal,
     Recovery,
+    Revival,
 }
 
 /// A health check in words.
@@ -169,6 +174,9 @@ fn delay(seed: u32, name: String, checking: Checking, change: Change) -> Case {
         Change::Recovery => {
             ("UNHEALTHY", format!("at = \"0s\"\nduration = \"{AT}s\"\nkind = \"refuse\""), checking.answer())
         }
+        Change::Revival => {
+            ("UNHEALTHY", format!("at = \"0s\"\nduration = \"{AT}s\"\nkind = \"silent\""), checking.revival())
+        }
     };
     let world = OneZone {
         warmup: 0,
@@ -182,7 +190,7 @@ fn delay(seed: u32, name: String, checking: Checking, change: Change) -> Case {
     let backend_delay = move |unhealthy_nanos: u64| {
         let unhealthy = unhealthy_nanos as f64 / 1e9;
         match change {
-            Change::Recovery => unhealthy - f64::from(AT),
+            Change::Recovery | Change::Revival => unhealthy - f64::from(AT),
             Change::Silence | Change::Refusal => f64::from(END - AT) - unhealthy,
         }
     };
@@ -190,7 +198,7 @@ fn delay(seed: u32, name: String, checking: Checking, change: Change) -> Case {
         part: outcome.backends.iter().map(|backend| backend_delay(backend.unhealthy_nanos)).sum(),
         whole: outcome.backends.len() as f64,
     };
-    world.case(name, "HCK-10, random phase", vec![check("mean delay, s", exact, 0.03, delays)])
+    world.case(name, "HCK-10, random phase", vec![check("mean delay, s", exact, 0.04, delays)])
 }
 
 /// New connections that one of five backends loses before the load balancer knows that it is down. Clients send one SYN.
@@ -198,7 +206,7 @@ fn lost(seed: u32, checking: Checking, change: Change) -> Case {
     let (rate, backends) = (50.0, 5);
     let (what, kind, cause, window) = match change {
         Change::Silence => ("dies silently", "silent", FailureCause::ConnectTimeout, checking.silence()),
-        Change::Refusal | Change::Recovery => ("refuses", "refuse", FailureCause::Refused, checking.answer()),
+        _ => ("refuses", "refuse", FailureCause::Refused, checking.answer()),
     };
     // A SYN meets what comes to pass while it is under way, half a round trip.
     let window = window + checking.round_trip / 2.0;

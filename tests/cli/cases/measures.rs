@@ -75,7 +75,16 @@ fn a_backup_that_takes_over_carries_what_all_primaries_carried() {
     // Before: the same work on three.
     let healthy = zonesim(
         folder.path(),
-        &["run", "overload-of-the-backup.toml", "--out", "out", "--no-charts", "--set", "faults=[]"],
+        &[
+            "run",
+            "overload-of-the-backup.toml",
+            "--out",
+            "out",
+            "--no-charts",
+            "--force",
+            "--set",
+            "faults=[]",
+        ],
     );
     assert_status(&healthy, 0);
     let before = zone(folder.path(), "a", "primary", "utilization");
