@@ -6,7 +6,7 @@ use crate::experiment::Experiment;
 use crate::metrics::Metric;
 use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
-use crate::stats::{Estimate, Family};
+use crate::stats::{Estimate, Family, Interval};
 
 /// Shares that differ by less than this are not mentioned: rare states and the time until a failure is detected, which
 /// the expectation leaves out, move them that far.
@@ -41,7 +41,13 @@ fn pairs(experiment: &Experiment, summaries: &[CellSummary]) -> Vec<Pair> {
             let found = summary.metrics.iter().find(|found| found.metric.name == metric.name);
             let interval = found.and_then(|found| found.interval);
             // What few replications have any of may be larger than its spread says.
-            let interval = interval.filter(|found| 2 * found.hit >= found.n);
+            let is_possible = |found: &Interval| {
+                found
+                    .ends
+                    .zip(expected)
+                    .is_some_and(|((low, high), expected)| low <= expected && expected <= high)
+            };
+            let interval = interval.filter(|found| !is_possible(found));
             if let (Some(interval), Some(expected)) = (interval, expected) {
                 let simulated = Estimate { n: interval.n, value: interval.mean, std_dev: interval.std_dev };
                 pairs.push(Pair { metric, place: experiment.describe(cell), simulated, expected });

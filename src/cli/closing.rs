@@ -146,6 +146,8 @@ fn value_text(unit: Unit, value: Option<Interval>, replications: usize) -> Strin
         (Some((_, high)), _) if is_rare(&interval) => {
             format!("{mean} (at most {}; {} of {} have any)", unit.text(high), interval.hit, interval.n)
         }
+        // What the rules alone make the same everywhere.
+        (Some((low, high)), _) if low == high => mean,
         (Some(_), Some(half)) => format!("{mean} ± {}", unit.text(half)),
         (ends, _) => with_ends(unit, interval.mean, ends),
     };
@@ -173,5 +175,30 @@ fn show_thresholds(judged: &[JudgedThreshold], console: &Console) {
         console.note(&format!("thresholds: {count}"));
     } else {
         console.warn(&format!("threshold missed: {count}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_stand_with_what_is_known_of_them() {
+        let of = |(n, hit): (u64, u64), mean: f64, ends| Interval { n, hit, mean, std_dev: None, ends };
+        for (interval, text) in [
+            (of((10, 10), 0.5, Some((0.4, 0.6))), "50 % ± 10 %"),
+            // Not as far below as above.
+            (of((10, 10), 0.5, Some((0.4, 0.8))), "50 % (40 % to 80 %)"),
+            (of((10, 2), 0.01, Some((0.0, 0.05))), "1 % (at most 5 %; 2 of 10 have any)"),
+            (of((10, 0), 0.0, Some((0.0, 0.259))), "0 % (at most 25.9 %; 0 of 10 have any)"),
+            (of((10, 0), 0.0, Some((0.0, 0.0))), "0 %"),
+            (of((10, 0), 0.0, Some((0.0, f64::INFINITY))), "0 % (no bound)"),
+            (of((10, 10), 4.0, Some((3.0, f64::INFINITY))), "400 % (at least 300 %)"),
+            (of((7, 7), 0.5, Some((0.4, 0.6))), "50 % ± 10 %, of 7"),
+            (of((1, 1), 0.5, None), "50 %, of 1"),
+        ] {
+            assert_eq!(value_text(Unit::Percent, Some(interval), 10), text);
+        }
+        assert_eq!(value_text(Unit::Percent, None, 10), "–");
     }
 }

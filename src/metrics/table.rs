@@ -234,6 +234,9 @@ metrics! {
     detection_max_seconds ["s"] Low Number
         "longest time from a backend's failure to the load balancer's holding it unhealthy, of those noticed in the window"
         = Formula::Value(longest_detection), is [decided];
+    outages ["outages"] Low Number
+        "how often in the window a client group's new connections could get no backend that works, added up over client groups"
+        = count!(run => run.outcome.history.outages.iter().map(|spans| spans.count).sum::<u64>()), is [decided];
     outage_seconds ["s"] Low Number
         "time in which a client group's new connections could get no backend that works, added up over client groups"
         = Formula::Value(outage), is [decided];

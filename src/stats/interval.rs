@@ -48,7 +48,7 @@ impl Interval {
     /// Half its width, where it reaches as far below the mean as above.
     pub fn half_width(&self) -> Option<f64> {
         let (below, above) = self.reach()?;
-        ((below - above).abs() <= ROUNDING * above.max(self.mean.abs())).then_some(above)
+        (above.is_finite() && (below - above).abs() <= ROUNDING * above.max(self.mean.abs())).then_some(above)
     }
 
     /// The farthest that an end is from the mean.

@@ -62,7 +62,7 @@ fn the_same_policy_is_identical_and_differences_have_their_sign_and_size() {
     let answer = json(folder.path(), &["compare", "out"]);
     assert_eq!(
         (answer["baseline"].as_str(), answer["correction"].as_str()),
-        (Some("disabled"), Some("holm"))
+        (Some("disabled"), Some("bonferroni"))
     );
     for metric in ["failure_ratio", "cross_zone_connection_ratio", "request_p99_ms"] {
         let (six, seven) = (row(&answer, metric, "six"), row(&answer, metric, "seven"));
@@ -107,7 +107,7 @@ fn formats_hold_the_same_numbers_and_every_call_gives_the_same_bytes() {
         }
     }
     let table = stdout(&zonesim(folder.path(), &["compare", "out"]));
-    for part in ["6 replications each", "+ better", "Holm", "BCa", "seed 1", "best: ", "CRN"] {
+    for part in ["6 replications each", "+ better", "hold together with 95 %", "best: ", "CRN"] {
         assert!(table.contains(part), "{part}: {table}");
     }
     assert!(!table.contains('\u{1b}'), "no colour is needed");

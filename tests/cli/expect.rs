@@ -69,7 +69,7 @@ fn a_run_says_where_it_disagrees_with_the_rules() {
     let run = |text: &str| {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file.toml"), text).unwrap();
-        let output = zonesim(folder.path(), &["run", "file.toml", "--no-charts", "--replications", "5"]);
+        let output = zonesim(folder.path(), &["run", "file.toml", "--no-charts", "--replications", "10"]);
         assert_status(&output, 0);
         stderr(&output)
     };

@@ -1,6 +1,7 @@
 //! Recommendations from made-up folders, of which the answer is known.
 
 use super::*;
+use crate::experiment::AxisRole;
 use crate::results::sample::SampleFolder;
 
 /// Cost and failures of each arm, with deviations of about 0.1 of the last digit over ten replications.
@@ -72,7 +73,7 @@ fn no_feasible_cell_gives_none() {
 }
 
 #[test]
-fn shared_axes_are_circumstances_and_not_choices() {
+fn what_is_a_choice_is_chosen_and_what_is_a_circumstance_is_not() {
     let observed = Observed::of(SampleFolder::five_hundred_cells().results());
     let request = RecommendRequest {
         objective: "cross_zone_usd_per_month".to_owned(),
@@ -82,6 +83,11 @@ fn shared_axes_are_circumstances_and_not_choices() {
     let sections = recommend(&observed, &request).unwrap();
     assert_eq!(sections.len(), 40);
     assert_eq!(sections[1].values, [("rate".to_owned(), "50".to_owned())]);
+    // The same axis as something that can be chosen, such as a size that is swept in every arm.
+    let mut results = SampleFolder::five_hundred_cells().results();
+    results.description.axes.iter_mut().for_each(|axis| axis.role = AxisRole::Choice);
+    let sections = recommend(&Observed::of(results), &request).unwrap();
+    assert_eq!((sections.len(), sections[0].values.len()), (1, 0));
     let one_arm = SampleFolder { arms: vec!["base".to_owned()], swept: vec![0], ..SampleFolder::default() };
     assert_eq!(recommend(&Observed::of(one_arm.results()), &request).unwrap().len(), 1);
 }
