@@ -13,6 +13,7 @@ mod rare;
 mod sample;
 mod sequential;
 mod student;
+mod two_sample;
 
 pub use bootstrap::{RESAMPLES, bca_interval, bootstrap, percentile_interval};
 pub use estimate::{Estimate, POWER};
@@ -25,3 +26,4 @@ pub use mser::{MSER_BATCH, MSER_BATCHES_MIN, Truncation, mser};
 pub use paired::{Paired, PairedTest};
 pub use sample::{Observation, Sample};
 pub use sequential::{LOOK_AHEAD, Look, PILOT, SequentialRule, Tolerance, Width};
+pub use two_sample::{binomial_tail, kolmogorov_smirnov, mean_difference, prediction_range};
