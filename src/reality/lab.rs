@@ -28,13 +28,14 @@ use super::world::World;
 use crate::experiment::Overrides;
 use crate::ids::{BackendId, ClientId, Id};
 use crate::random::{Purpose, RunSeed};
+use crate::sim::retransmission::{LINEAR_TIMEOUTS, SynRetransmission};
 use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
 use client::{ClientHost, ClientRecord};
 use clock::Clock;
 use controller::Controller;
 use data_plane::DataPlane;
-use network::Host;
+use network::{Host, LinearTimeouts};
 use server::Backend;
 
 /// Why a laboratory has no result.
@@ -103,10 +104,13 @@ pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
     Controller::new(&scenario, seed, clock, data_plane, orders).run(&told)
 }
 
-fn hosts(scenario: &Scenario) -> Vec<Host> {
-    let backends = (0..scenario.backends.len()).map(Host::Backend);
-    let clients = (0..scenario.clients.len()).map(Host::Client);
-    backends.chain(clients).chain([Host::Probers]).collect()
+fn hosts(scenario: &Scenario) -> Vec<(Host, LinearTimeouts)> {
+    let backends = (0..scenario.backends.len()).map(|number| (Host::Backend(number), 0));
+    let clients = scenario.clients.pairs().map(|(client, group)| {
+        let is_linear = group.syn_retransmission == SynRetransmission::Linux;
+        (Host::Client(client.index()), if is_linear { LINEAR_TIMEOUTS } else { 0 })
+    });
+    backends.chain(clients).chain([(Host::Probers, 0)]).collect()
 }
 
 /// Starts a backend; gives the end that its orders go into.

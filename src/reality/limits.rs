@@ -3,6 +3,7 @@
 use super::scenarios::Forwarding;
 use crate::lb::change::Change;
 use crate::lb::packet::Protocol;
+use crate::sim::retransmission::SynRetransmission;
 use crate::sim::scenario::{
     BackendFault, ClientGroup, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Scenario, Server,
     Workers,
@@ -43,6 +44,11 @@ pub fn beyond(scenario: &Scenario, forwarding: Forwarding) -> Vec<String> {
     );
     no(scenario.balancer.weighted, "backends report weights; leave locality_lb_policy out");
     let check = scenario.health_check;
+    no(
+        !check.probe_retransmission && !check.wants_reply && check.timeout > SimDuration::from_secs(1),
+        "a laboratory's probes are TCP connections, whose SYNs are sent again within the timeout; write \
+         health_check.probe_retransmission = true",
+    );
     no(check.through_queue, "probes wait for workers; write health_check.through_queue = false");
     no(
         scenario.backends.iter().any(|spec| spec.role != crate::lb::backend::Role::Primary),
@@ -90,6 +96,11 @@ fn beyond_clients(group: &ClientGroup) -> Option<&'static str> {
     if group.retries > 0 || group.max_age.is_some() {
         return Some(
             "a laboratory's clients neither retry nor renew; write retries = 0, and leave max_age out",
+        );
+    }
+    if matches!(group.syn_retransmission, SynRetransmission::After(_)) {
+        return Some(
+            "a kernel sends SYNs again by rules of its own; write syn_retransmission = \"rfc6298\" or \"linux\"",
         );
     }
     if group.destinations.get() > 1 {

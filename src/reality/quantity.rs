@@ -23,6 +23,11 @@ pub enum RealQuantity {
         /// Milliseconds.
         millis: u64,
     },
+    /// Requests that took longer than this.
+    RequestsAbove {
+        /// Milliseconds.
+        millis: u64,
+    },
     /// The mean time of a request.
     MeanRequest,
     /// How long backends were held unhealthy, all together.
@@ -59,6 +64,7 @@ impl RealQuantity {
             Self::ConnectsAbove { millis } => {
                 format!("handshakes of more than {} s", *millis as f64 / 1000.0)
             }
+            Self::RequestsAbove { millis } => format!("requests of more than {} s", *millis as f64 / 1000.0),
             Self::MeanRequest => "mean request, ms".to_owned(),
             Self::HeldUnhealthy => "held unhealthy, s over all backends".to_owned(),
             Self::HealthTransitions => "changes of health".to_owned(),
@@ -103,6 +109,7 @@ impl RealQuantity {
                 if all > 0 { vec![across as f64 / all as f64] } else { Vec::new() }
             }
             Self::ConnectsAbove { millis } => count(run.connect.count_above(millis * 1_000_000)),
+            Self::RequestsAbove { millis } => count(run.request.count_above(millis * 1_000_000)),
             Self::MeanRequest => run.request.mean().map(|nanos| nanos / 1e6).into_iter().collect(),
             Self::HeldUnhealthy => vec![run.unhealthy_nanos as f64 / 1e9],
             Self::HealthTransitions => count(run.health_transitions),

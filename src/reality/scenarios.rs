@@ -191,6 +191,7 @@ fn outage_quantities() -> Vec<RealQuantity> {
 
 fn outages() -> Vec<RealScenario> {
     let stay = World { affinity: STAY, ..World::default() };
+    let kernels = World { affinity: STAY, client: "syn_retransmission = \"linux\"", ..World::default() };
     let disabled = World { affinity: DISABLED, more: "", duration_s: 40, ..World::default() };
     let refuse = "[[faults]]\nat = \"30s\"\nduration = \"15s\"\nkind = \"refuse\"\n\
                   target = { zone = \"a\", fraction = 0.75 }\n";
@@ -203,6 +204,11 @@ fn outages() -> Vec<RealScenario> {
             "zone a silent for 15 s, stay",
             8,
             vec![short_failed(), long_failed(), RealQuantity::Across],
+        ),
+        kernels.scenario(
+            "zone a silent for 15 s, stay, SYNs as Linux sends them",
+            8,
+            vec![short_failed(), long_failed()],
         ),
         disabled.scenario(
             "no affinity",
@@ -324,7 +330,12 @@ fn retransmission() -> Vec<RealScenario> {
             10,
             vec![
                 RealQuantity::ConnectsAbove { millis: 500 },
-                RealQuantity::ConnectsAbove { millis: 2000 },
+                // Between the times at which packets are sent again.
+                RealQuantity::ConnectsAbove { millis: 1500 },
+                RealQuantity::ConnectsAbove { millis: 2500 },
+                RealQuantity::RequestsAbove { millis: 100 },
+                RealQuantity::RequestsAbove { millis: 500 },
+                RealQuantity::RequestsAbove { millis: 2000 },
                 RealQuantity::MeanRequest,
                 short_failed(),
             ],

@@ -84,6 +84,8 @@ fn what_no_laboratory_can_be_is_named() {
         ("kind = \"silent\"", "kind = \"slow\"\nfactor = 2.0", "kind that a laboratory can't make"),
         ("duration = \"8s\"", "duration = \"8s\"\nflapping = { period = \"4s\", active = \"1s\" }", ""),
         ("request_timeout = \"5s\"", "retries = 1", "neither retry"),
+        ("request_timeout = \"5s\"", "syn_retransmission = [\"1s\"]", "rules of its own"),
+        ("timeout = \"1s\"", "timeout = \"1s\", probe_retransmission = false", ""),
         ("[backend_service]", "[backend_service]\nprotocol = \"UDP\"", "speaks TCP"),
         ("addresses = 4000", "addresses = 5000", "4000 addresses"),
         (

@@ -15,6 +15,10 @@ use super::LabError;
 const LAB: (u32, u32) = (0xc612_0000, 0xfffe_0000);
 /// The load balancer's end of every pair.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+/// The hardware addresses of both ends of every pair. Each knows the other's from the beginning: what the kernel learns by
+/// itself it keeps in one table for all namespaces of the machine, which is too small for many laboratories.
+const GATEWAY_MAC: &str = "02:00:00:00:00:01";
+const HOST_MAC: &str = "02:00:00:00:00:02";
 /// The address of the forwarding rule.
 pub(super) const VIP: Ipv4Addr = Ipv4Addr::new(198, 18, 255, 1);
 /// The port that backends listen on.
@@ -72,22 +76,27 @@ pub(super) fn client_address(client: usize, address: u32) -> Ipv4Addr {
     Ipv4Addr::from(0xc613_0000 + block + address)
 }
 
+/// How often the kernel of a host sends a SYN again after 1 s before its wait doubles: `tcp_syn_linear_timeouts`. With 0 it
+/// sends at 0, 1, 3, 7 s … (RFC 6298).
+pub(super) type LinearTimeouts = u8;
+
 /// Sets up the network between `hosts` and the load balancer, whose namespace is the caller's.
-pub(super) fn build(hosts: &[Host]) -> Result<(), LabError> {
+pub(super) fn build(hosts: &[(Host, LinearTimeouts)]) -> Result<(), LabError> {
     run("mount", &["-t", "tmpfs", "tmpfs", "/run"], "")?;
-    let links: String = hosts.iter().map(|host| link(*host)).collect();
+    use_no_ipv6()?;
+    let links: String = hosts.iter().map(|(host, _)| link(*host)).collect();
     run("ip", &["-batch", "-"], &format!("link set lo up\n{links}"))?;
     for name in ["net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0"] {
         set(name)?;
     }
-    for host in hosts.iter().copied() {
-        run("ip", &["-n", &host.name(), "-batch", "-"], &inside(host))?;
+    for (host, linear_timeouts) in hosts.iter().copied() {
         // Settings are those of whoever writes them.
-        std::thread::spawn(move || enter(host).and_then(|()| configure()))
+        std::thread::spawn(move || enter(host).and_then(|()| configure(linear_timeouts)))
             .join()
             .expect("it does not panic")?;
+        run("ip", &["-n", &host.name(), "-batch", "-"], &inside(host))?;
     }
-    check(&|name| name == "lo" || hosts.iter().any(|host| host.name() == name))
+    check(&|name| name == "lo" || hosts.iter().any(|(host, _)| host.name() == name))
 }
 
 /// What joins `host` to the load balancer, as commands of `ip`.
@@ -108,8 +117,10 @@ fn link(host: Host) -> String {
         Host::Probers => String::new(),
     };
     format!(
-        "netns add {name}\nlink add {name} type veth peer name eth0 netns {name}\n\
-         addr add {GATEWAY}/32 peer {address}/32 dev {name}\nlink set {name} up\n{routed}"
+        "netns add {name}\n\
+         link add {name} address {GATEWAY_MAC} type veth peer name eth0 address {HOST_MAC} netns {name}\n\
+         addr add {GATEWAY}/32 peer {address}/32 dev {name}\nlink set {name} up\n\
+         neigh add {address} lladdr {HOST_MAC} dev {name} nud permanent\n{routed}"
     )
 }
 
@@ -121,18 +132,28 @@ fn inside(host: Host) -> String {
     });
     format!(
         "link set lo up\naddr add {}/32 peer {GATEWAY}/32 dev eth0\nlink set eth0 up\n\
+         neigh add {GATEWAY} lladdr {GATEWAY_MAC} dev eth0 nud permanent\n\
          route add 198.18.0.0/15 via {GATEWAY} dev eth0\n{alias}",
         host.address()
     )
 }
 
-/// Has the kernel send SYNs again after 1 s, 3 s, 7 s … (RFC 6298).
-fn configure() -> Result<(), LabError> {
-    // Kernels before 6.5 know nothing else.
-    if fs::metadata("/proc/sys/net/ipv4/tcp_syn_linear_timeouts").is_ok() {
-        set("net.ipv4.tcp_syn_linear_timeouts=0")?;
+fn configure(linear_timeouts: LinearTimeouts) -> Result<(), LabError> {
+    let is_there = fs::metadata("/proc/sys/net/ipv4/tcp_syn_linear_timeouts").is_ok();
+    // Kernels before 6.5 have no such thing, and always double.
+    if is_there || linear_timeouts > 0 {
+        set(&format!("net.ipv4.tcp_syn_linear_timeouts={linear_timeouts}"))?;
     }
+    use_no_ipv6()?;
     set("net.ipv4.conf.all.rp_filter=0")
+}
+
+/// A laboratory speaks IPv4 alone: IPv6 would look for neighbours by itself.
+fn use_no_ipv6() -> Result<(), LabError> {
+    if fs::metadata("/proc/sys/net/ipv6").is_err() {
+        return Ok(());
+    }
+    set("net.ipv6.conf.all.disable_ipv6=1").and_then(|()| set("net.ipv6.conf.default.disable_ipv6=1"))
 }
 
 /// Sets what `setting` says in the namespace of this thread: `name=value`.
