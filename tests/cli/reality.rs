@@ -122,6 +122,7 @@ fn laboratories_leave_nothing_behind() {
             "success" => assert!(is_written, "{}", stderr(&output)),
             "failure" => assert_status(&output, 1),
             "-KILL" => assert_eq!(output.status.code(), None),
+            "-TERM" => assert_status(&output, 143),
             _ => assert_status(&output, 130),
         }
         assert!(is_written == (name == "success"), "{name}: {}", stderr(&output));

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 
 use super::RealArgs;
 use crate::cli::console::Console;
-use crate::cli::signals::{Finishing, is_asked};
+use crate::cli::signals::{Finishing, asked};
 use crate::cli::{Status, UsageError};
 use crate::experiment::Overrides;
 use crate::reality::crew::{Crew, obstacle};
@@ -53,8 +53,8 @@ pub(super) fn compare(
     let _finishing = Finishing::begin();
     let simulated = simulate(args, &scenarios, jobs, console)?;
     let real = build(&scenarios, args.laboratories, console)?;
-    if is_asked() {
-        return Ok(Status::Interrupted);
+    if let Some(status) = asked() {
+        return Ok(status);
     }
     let mut findings: Vec<RealFinding> = Vec::new();
     for (((scenario, world), real), simulated) in scenarios.iter().zip(&worlds).zip(&real).zip(&simulated) {
@@ -138,7 +138,7 @@ fn simulate(
         let is_sticky = args.sticky_syns || scenario.forwarding == Forwarding::Dnat;
         let world = if is_sticky { world.with_sticky_syns() } else { world };
         simulated.push(world.simulate(SIMULATED, jobs)?);
-        if is_asked() {
+        if asked().is_some() {
             break;
         }
     }
@@ -167,7 +167,7 @@ fn build(
     let mut done = 0;
     let crew = Crew::new((program, LABORATORY), orders, side_by_side.get());
     crew.run(
-        || !is_asked(),
+        || asked().is_none(),
         |order, observation| {
             let scenario = order_of[order];
             found[scenario].push(observation);
