@@ -34,8 +34,8 @@ pub(super) struct ValidateArgs {
     /// The number of the first of them.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "soak")]
     first: u64,
-    /// Build worlds on the kernel's own network, and hold the simulation against them: without a file twelve scenarios, in
-    /// a quarter of an hour. Needs Linux with nftables and iproute2, and no rights.
+    /// Build worlds on the kernel's own network, and hold the simulation against them: without a file the scenarios of
+    /// results/reality.md, in a quarter of an hour. Needs Linux with nftables and iproute2, and no rights.
     #[arg(long, value_name = "EXPERIMENT.toml", num_args = 0..=1, conflicts_with_all = ["coverage", "soak"])]
     #[expect(clippy::option_option, reason = "the option may stand alone")]
     real: Option<Option<PathBuf>>,

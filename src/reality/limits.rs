@@ -45,7 +45,7 @@ pub fn beyond(scenario: &Scenario, forwarding: Forwarding) -> Vec<String> {
     no(scenario.balancer.weighted, "backends report weights; leave locality_lb_policy out");
     let check = scenario.health_check;
     no(
-        !check.probe_retransmission && !check.wants_reply && check.timeout > SimDuration::from_secs(1),
+        !check.probe_retransmission && check.timeout > SimDuration::from_secs(1),
         "a laboratory's probes are TCP connections, whose SYNs are sent again within the timeout; write \
          health_check.probe_retransmission = true",
     );

@@ -26,6 +26,9 @@ use crate::time::{SimDuration, SimTime};
 /// How often the controller looks at what only time changes: entries that end.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How long after the window the last connection may end.
+const PATIENCE: SimDuration = SimDuration::from_secs(600);
+
 pub(super) struct Controller<'a> {
     scenario: &'a Scenario,
     clock: Clock,
@@ -101,7 +104,11 @@ impl<'a> Controller<'a> {
     pub(super) fn run(mut self, told: &Receiver<Event>) -> Result<RunObservation, LabError> {
         let mut under_way = self.scenario.clients.len();
         self.data_plane.follow(SimTime::ZERO, &mut self.balancer)?;
+        let last = self.scenario.timing.window_end() + PATIENCE;
         while under_way > 0 {
+            if self.clock.now() > last {
+                return Err(LabError("connections do not end".to_owned()));
+            }
             self.act()?;
             self.data_plane.follow(self.clock.now(), &mut self.balancer)?;
             let next =
@@ -145,7 +152,7 @@ impl<'a> Controller<'a> {
 
     fn commit(&mut self, now: SimTime, deed: &Deed) -> Result<(), LabError> {
         match deed {
-            Deed::Backend { backend, fault, begins } => self.strike(*backend, *fault, *begins),
+            Deed::Backends { backends, fault, begins } => self.strike(backends, *fault, *begins),
             Deed::Link { between, fault, begins } => {
                 self.data_plane.link(self.scenario, *between, *fault, *begins)
             }
@@ -156,33 +163,34 @@ impl<'a> Controller<'a> {
         }
     }
 
-    fn strike(&mut self, backend: BackendId, fault: BackendFault, begins: bool) -> Result<(), LabError> {
+    fn strike(&mut self, backends: &[BackendId], fault: BackendFault, begins: bool) -> Result<(), LabError> {
         let goes_silent = fault == BackendFault::Fails(FailureMode::Silent);
         if fault == BackendFault::BlocksProbes {
-            return self.data_plane.block_probes(backend, begins);
+            return self.data_plane.block_probes(backends, begins);
         }
-        if begins {
-            // Nobody must hear of the death of a silent one.
-            if goes_silent {
-                self.data_plane.silence(backend, true)?;
-            }
-            self.order(backend, Order::Die)?;
+        // Nobody must hear of the death of a silent one.
+        if goes_silent && begins {
+            self.data_plane.silence(backends, true)?;
         }
-        let watched = &mut self.backends[backend];
-        watched.down = if begins { watched.down + 1 } else { watched.down - 1 };
         let now = self.clock.now();
-        if begins && watched.down == 1 {
-            watched.failed = Some(now);
-            watched.recovered = None;
-        }
-        if !begins && watched.down == 0 {
-            watched.recovered = Some(now);
-            self.order(backend, Order::Start)?;
-            // Until it listens it would refuse.
-            std::thread::sleep(SETTLE);
+        for &backend in backends {
+            let watched = &mut self.backends[backend];
+            watched.down = if begins { watched.down + 1 } else { watched.down - 1 };
+            if begins && watched.down == 1 {
+                (watched.failed, watched.recovered) = (Some(now), None);
+            }
+            let is_back = !begins && watched.down == 0;
+            if is_back {
+                watched.recovered = Some(now);
+            }
+            if begins || is_back {
+                self.order(backend, if begins { Order::Die } else { Order::Start })?;
+            }
         }
         if goes_silent && !begins {
-            self.data_plane.silence(backend, false)?;
+            // Until they listen they would refuse.
+            std::thread::sleep(SETTLE);
+            self.data_plane.silence(backends, false)?;
         }
         Ok(())
     }
@@ -299,5 +307,5 @@ impl<'a> Controller<'a> {
     }
 }
 
-/// How long a backend has to begin to listen.
-const SETTLE: Duration = Duration::from_millis(2);
+/// How long backends have to begin to listen.
+const SETTLE: Duration = Duration::from_millis(5);

@@ -76,15 +76,15 @@ impl DataPlane {
         if commands.is_empty() { Ok(()) } else { nft(&commands) }
     }
 
-    /// Whether `backend` neither gets nor sends a packet.
-    pub(super) fn silence(&mut self, backend: BackendId, so: bool) -> Result<(), LabError> {
-        change(&mut self.silent, backend, so);
+    /// Whether `backends` neither get nor send a packet.
+    pub(super) fn silence(&mut self, backends: &[BackendId], so: bool) -> Result<(), LabError> {
+        change(&mut self.silent, backends, so);
         nft(&replaced("netdev", "silent", &interfaces(&self.silent)))
     }
 
-    /// Whether no probe gets to `backend`.
-    pub(super) fn block_probes(&mut self, backend: BackendId, so: bool) -> Result<(), LabError> {
-        change(&mut self.unprobed, backend, so);
+    /// Whether no probe gets to `backends`.
+    pub(super) fn block_probes(&mut self, backends: &[BackendId], so: bool) -> Result<(), LabError> {
+        change(&mut self.unprobed, backends, so);
         nft(&replaced("netdev", "unprobed", &interfaces(&self.unprobed)))
     }
 
@@ -107,11 +107,11 @@ impl DataPlane {
     }
 }
 
-fn change(set: &mut BTreeSet<BackendId>, backend: BackendId, so: bool) {
+fn change(set: &mut BTreeSet<BackendId>, backends: &[BackendId], so: bool) {
     if so {
-        set.insert(backend);
+        set.extend(backends);
     } else {
-        set.remove(&backend);
+        set.retain(|backend| !backends.contains(backend));
     }
 }
 
