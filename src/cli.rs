@@ -118,6 +118,10 @@ enum Command {
     Plot(plot::PlotArgs),
     /// Simulate worlds of which theory gives the exact answer, and write both in a table.
     Validate(validate::ValidateArgs),
+    /// Be a laboratory of `validate --real`, in the namespaces of this process.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = validate::real::LABORATORY)]
+    Laboratory,
     /// Write a results folder up as one page that needs nothing else: answer, tables, charts, and what made them.
     Report(report::ReportArgs),
 }
@@ -247,6 +251,8 @@ fn obey(command: Command, console: &Console) -> anyhow::Result<Status> {
         Command::Merge(args) => merge::merge(&args, console),
         Command::Plot(args) => plot::plot(&args, console),
         Command::Validate(args) => validate::validate(&args, console),
+        #[cfg(target_os = "linux")]
+        Command::Laboratory => validate::real::laboratory(console),
         Command::Report(args) => report::report(&args, console),
     }
 }

@@ -229,6 +229,26 @@ impl LoadBalancer {
         self.select(packet).selected().map(|(backend, _)| backend)
     }
 
+    /// The backend of a new connection from `origin` whose fields hash to `hash`: for data planes that hash by themselves,
+    /// and ask for what becomes of each hash. Neither tracks nor counts it.
+    pub fn selection_of(&mut self, origin: TrafficOrigin, hash: u64) -> Option<BackendId> {
+        if self.drops_everything {
+            return None;
+        }
+        let choice = &self.placements[origin_slot(origin, self.roster.zones())].choice;
+        choice.pick(hash).and_then(|set| self.selectors.pick(&self.roster, set, hash))
+    }
+
+    /// Whether packets of a connection whose entry points at `backend` follow it at time `now` (CTE-5, CTE-6, CTE-9): for
+    /// data planes that keep the entries themselves. Times must not run back from call to call.
+    pub fn follows(&mut self, now: SimTime, backend: BackendId, protocol: Protocol) -> bool {
+        self.catch_up(now);
+        if self.roster.member(backend).configured {
+            return self.keeps(backend, protocol);
+        }
+        self.draining.iter().any(|(other, until)| *other == backend && *until > now)
+    }
+
     /// The most tracking entries at one time since the last [`restart_counters`](Self::restart_counters).
     pub fn peak_entries(&self) -> u64 {
         self.table.peak()

@@ -28,6 +28,7 @@
 //! | [`answers`] | what follows from tables, and from the rules alone |
 //! | [`job`] | an experiment into a results folder: runs, threads, journal, shards |
 //! | [`validation`] | worlds of which theory gives the exact answer |
+//! | [`reality`] | the same worlds on the kernel's own network |
 //! | [`figures`] | figures, charts, the page |
 //! | [`cli`] | the command line |
 //!
@@ -133,6 +134,8 @@ pub mod answers;
 pub mod job;
 
 pub mod validation;
+
+pub mod reality;
 
 pub mod figures;
 

@@ -15,7 +15,7 @@ mod portable;
 pub(crate) mod testing;
 mod ziggurat;
 
-use rand_xoshiro::rand_core::SeedableRng;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 pub use distribution::{Bytes, Count, Distribution, Quantity};
@@ -126,6 +126,14 @@ pub fn fold(word: u64) -> u64 {
 #[inline]
 pub fn below(word: u64, count: u64) -> u64 {
     ((u128::from(word) * u128::from(count)) >> 64) as u64
+}
+
+/// Brings `items` into a random order (Fisher and Yates).
+pub fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
+    for position in 0..items.len() {
+        let rest = (items.len() - position) as u64;
+        items.swap(position, position + below(stream.next_u64(), rest) as usize);
+    }
 }
 
 /// A 64-bit hash of `bytes`, the same on every machine.

@@ -3,6 +3,7 @@
 mod estimate;
 mod family;
 mod histogram;
+mod holm;
 mod interval;
 mod level;
 mod moments;
@@ -14,10 +15,12 @@ mod sample;
 mod sequential;
 mod skew;
 mod student;
+mod two_sample;
 
 pub use estimate::{Estimate, POWER};
 pub use family::Family;
 pub use histogram::Histogram;
+pub use holm::{Judged, holm};
 pub use interval::{Confidence, Interval, ratio_interval};
 pub use level::Level;
 pub use moments::Moments;
@@ -27,3 +30,4 @@ pub use paired::{Paired, PairedTest};
 pub use sample::{Observation, Sample};
 pub use sequential::{LOOK_AHEAD, Look, PILOT, SequentialRule, Tolerance, Width};
 pub use skew::SkewedEstimate;
+pub use two_sample::{binomial_tail, kolmogorov_smirnov, mean_difference, prediction_range};

@@ -67,7 +67,8 @@ pub fn recommend(observed: &Observed, request: &RecommendRequest) -> Result<Vec<
         let candidates = same.into_iter().zip(samples).map(|(cells, sample)| {
             RankedCandidate::new(observed, cells, sample.estimate(), &constraints, bounds.each())
         });
-        rank(observed, request, objective, circumstance.values, candidates.collect(), differences)
+        let section = rank(observed, request, objective, candidates.collect(), differences);
+        Section { values: circumstance.values, ..section }
     };
     Ok(Circumstance::all(observed.results()).into_iter().map(section).collect())
 }
@@ -80,11 +81,11 @@ fn families(candidates: usize, constraints: usize) -> (Family, Family) {
     (Family::new(error, candidates * constraints), Family::of_pairs(error, candidates))
 }
 
+/// The section of a circumstance of which these are the candidates.
 fn rank(
     observed: &Observed,
     request: &RecommendRequest,
     objective: usize,
-    values: Vec<(String, String)>,
     mut candidates: Vec<RankedCandidate>,
     differences: Family,
 ) -> Section {
@@ -103,7 +104,7 @@ fn rank(
     if let Some(best) = recommended {
         follow(observed, objective, &mut candidates, best, differences);
     }
-    Section { values, candidates, recommended, binding }
+    Section { values: Vec::new(), candidates, recommended, binding }
 }
 
 /// Sets all others against the best, pair by pair; what is said of them is among the claims of `family`.

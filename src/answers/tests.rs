@@ -40,7 +40,7 @@ impl Law {
     fn value(&self, metric: &str, replication: usize, chance: u64) -> Option<f64> {
         let noise = (chance % 1000) as f64 / 1000.0;
         let value = match *self {
-            Self::Missing => return (chance % 3 == 0).then_some(1.0),
+            Self::Missing => return chance.is_multiple_of(3).then_some(1.0),
             Self::Constant(value) => value,
             Self::Noisy(value, size) => value * (1.0 + size * noise),
             Self::Once(value) => {

@@ -1,7 +1,11 @@
-//! `zonesim validate`: runs every case of which theory gives the exact answer, and writes a table.
+//! `zonesim validate`: runs every case of which theory gives the exact answer, and writes a table; with `--real`, every
+//! scenario that is built on the kernel's own network too.
+
+#[cfg(target_os = "linux")]
+pub(super) mod real;
 
 use std::fs;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -16,7 +20,7 @@ use crate::validation::{all, soak, table};
 
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
-    /// The file of the table [default: results/validation.md, or results/soak.md].
+    /// The file of the table [default: results/validation.md, results/soak.md or results/reality.md].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Threads [default: one for each core].
@@ -31,11 +35,46 @@ pub(super) struct ValidateArgs {
     /// The number of the first of them.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "soak")]
     first: u64,
+    /// Build worlds on the kernel's own network, and hold the simulation against them: without a file the scenarios of
+    /// results/reality.md, in a quarter of an hour. Needs Linux with nftables and iproute2, and no rights.
+    #[arg(long, value_name = "EXPERIMENT.toml", num_args = 0..=1, conflicts_with_all = ["coverage", "soak"])]
+    #[expect(clippy::option_option, reason = "the option may stand alone")]
+    real: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    laboratories: RealArgs,
+}
+
+/// What goes with `--real`.
+#[derive(Debug, Args)]
+pub(super) struct RealArgs {
+    /// With --real: two short scenarios, to see that everything works.
+    #[arg(long, requires = "real")]
+    smoke: bool,
+    /// With --real: runs of each scenario [default: 4 to 10 of the scenarios, 8 of a file].
+    #[arg(long, value_name = "N", requires = "real")]
+    runs: Option<NonZeroU32>,
+    /// With --real: how many laboratories there are at a time.
+    #[arg(long, value_name = "N", default_value = "16", requires = "real")]
+    laboratories: NonZeroUsize,
+    /// With --real: only scenarios whose names hold this.
+    #[arg(long, value_name = "TEXT", requires = "real")]
+    only: Option<String>,
+    /// With --real: set a key in the simulation alone, to see whether a wrong model is found out. May be repeated.
+    #[arg(long, value_name = "PATH=VALUE", value_parser = super::parse_set, requires = "real")]
+    simulate_with: Vec<(String, String)>,
+    /// With --real: have SYNs follow the entry of their connection in the simulation, against the rules, to see that this is
+    /// found out.
+    #[arg(long, requires = "real")]
+    sticky_syns: bool,
 }
 
 pub(super) fn validate(args: &ValidateArgs, console: &Console) -> anyhow::Result<Status> {
     let jobs = threads(args.jobs)?;
-    let usual = if args.soak.is_some() { "results/soak.md" } else { "results/validation.md" };
+    let usual = match (&args.real, args.soak) {
+        (Some(_), _) => "results/reality.md",
+        (None, Some(_)) => "results/soak.md",
+        (None, None) => "results/validation.md",
+    };
     let out = args.out.as_deref().unwrap_or(Path::new(usual));
     if out.is_dir() {
         bail!("{} is a folder; name a file", out.display());
@@ -45,6 +84,39 @@ pub(super) fn validate(args: &ValidateArgs, console: &Console) -> anyhow::Result
     if let Some(count) = args.soak {
         return soak(args.first, count.get(), (jobs, out), console);
     }
+    match &args.real {
+        Some(file) => hold_against_reality(args, (file.as_deref(), out), jobs, console),
+        None => hold_against_theory(args, out, jobs, console),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn hold_against_reality(
+    args: &ValidateArgs,
+    (file, out): (Option<&Path>, &Path),
+    jobs: usize,
+    console: &Console,
+) -> anyhow::Result<Status> {
+    real::compare(&args.laboratories, (file, out), jobs, console)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold_against_reality(
+    _: &ValidateArgs,
+    _: (Option<&Path>, &Path),
+    _: usize,
+    console: &Console,
+) -> anyhow::Result<Status> {
+    console.insist("SKIPPED: laboratories are namespaces of Linux, and this is another system");
+    Ok(Status::Done)
+}
+
+fn hold_against_theory(
+    args: &ValidateArgs,
+    out: &Path,
+    jobs: usize,
+    console: &Console,
+) -> anyhow::Result<Status> {
     let mut findings = Vec::new();
     for case in all() {
         findings.extend(case.run(jobs)?);

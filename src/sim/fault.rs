@@ -1,7 +1,5 @@
 //! Faults: when each strikes in a run, and whom, and what it does then.
 
-use rand::Rng;
-
 use super::calendar::Calendar;
 use super::event::Event;
 use super::front::FrontSide;
@@ -13,7 +11,7 @@ use super::scenario::{
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
-use crate::random::{Purpose, RunSeed, StreamKey, below};
+use crate::random::{Purpose, RunSeed, StreamKey, shuffle};
 use crate::time::{SimDuration, SimTime};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,11 +152,9 @@ fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, horizon: Si
     };
     let once = |at, end| Strike { at, end, effect: effect.clone(), is_under_way: false };
     match &fault.schedule {
-        FaultSchedule::Once { at, duration } => vec![once(*at, duration.map(|duration| *at + duration))],
-        FaultSchedule::Flapping { at, duration, period, active } => {
-            let end = duration.map_or(horizon, |duration| (*at + duration).min(horizon));
-            let starts = (0..).map(|round| *at + *period * round).take_while(|start| *start < end);
-            starts.map(|start| once(start, Some((start + *active).min(end)))).collect()
+        FaultSchedule::Once { .. } | FaultSchedule::Flapping { .. } => {
+            let spans = fault.schedule.fixed_spans(horizon).into_iter();
+            spans.map(|(at, end)| once(at, end)).collect()
         }
         FaultSchedule::Random { time_between, duration } => {
             let mut stream = key.child(0).generator();
@@ -215,11 +211,7 @@ fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: 
 /// `targets` in a random order: a Fisher-Yates shuffle.
 fn in_random_order(targets: &[BackendId], key: StreamKey) -> Vec<BackendId> {
     let mut targets = targets.to_vec();
-    let mut stream = key.generator();
-    for position in 0..targets.len() {
-        let rest = (targets.len() - position) as u64;
-        targets.swap(position, position + below(stream.next_u64(), rest) as usize);
-    }
+    shuffle(&mut targets, &mut key.generator());
     targets
 }
 

@@ -63,6 +63,13 @@ pub struct Traffic {
     pub response_bytes: u64,
 }
 
+impl Traffic {
+    /// Those connections that completed all their requests.
+    pub fn completed(&self) -> u64 {
+        self.connections - self.failed_connections
+    }
+}
+
 impl std::ops::AddAssign<&Self> for Traffic {
     fn add_assign(&mut self, other: &Self) {
         self.connections += other.connections;

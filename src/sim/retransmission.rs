@@ -24,7 +24,7 @@ pub enum SynRetransmission {
 }
 
 /// Timeouts of Linux that do not lengthen the wait for an answer to a SYN.
-const LINEAR_TIMEOUTS: u8 = 4;
+pub const LINEAR_TIMEOUTS: u8 = 4;
 /// The most SYNs that a list of waits can ask for.
 const WAITS_MAX: usize = 255;
 /// The longest wait in such a list.

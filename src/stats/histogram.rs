@@ -115,6 +115,11 @@ impl Histogram {
         self.count
     }
 
+    /// How many values lie above `limit`, those within 0.4 % of it on either side of it.
+    pub fn count_above(&self, limit: u64) -> u64 {
+        self.counts.iter().skip(bucket(limit) + 1).sum()
+    }
+
     /// The exact sum.
     pub fn sum(&self) -> f64 {
         self.sum as f64
@@ -159,6 +164,15 @@ mod tests {
         for value in 0..2 * SUB_BUCKETS {
             assert_eq!(midpoint(bucket(value)), value);
         }
+    }
+
+    #[test]
+    fn values_above_a_limit_are_counted() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.count_above(0), 0);
+        [3, 5, 7, 1_000_000].into_iter().for_each(|value| histogram.record(value));
+        let above = [0, 3, 5, 999_999_999].map(|limit| histogram.count_above(limit));
+        assert_eq!(above, [4, 3, 2, 0]);
     }
 
     #[test]

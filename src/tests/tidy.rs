@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["answers"],
     &["job"],
     &["validation"],
+    &["reality"],
     &["figures"],
     &["cli"],
 ];

@@ -9,6 +9,8 @@ mod expect;
 mod explain;
 mod folders;
 mod precision;
+#[cfg(target_os = "linux")]
+mod reality;
 mod recommend;
 mod report;
 mod run;

@@ -121,6 +121,19 @@ impl FaultSchedule {
         }
     }
 
+    /// When it begins and ends, each time, in a run that ends at `horizon`; nothing of what comes at random or in batches.
+    pub fn fixed_spans(&self, horizon: SimTime) -> Vec<(SimTime, Option<SimTime>)> {
+        match self {
+            Self::Once { at, duration } => vec![(*at, duration.map(|duration| *at + duration))],
+            Self::Flapping { at, duration, period, active } => {
+                let end = duration.map_or(horizon, |duration| (*at + duration).min(horizon));
+                let starts = (0..).map(|round| *at + *period * round).take_while(|start| *start < end);
+                starts.map(|start| (start, Some((start + *active).min(end)))).collect()
+            }
+            Self::Random { .. } | Self::Rolling { .. } => Vec::new(),
+        }
+    }
+
     pub(super) fn is_random(&self) -> bool {
         matches!(self, Self::Random { .. })
     }

@@ -1,0 +1,151 @@
+//! A laboratory: the world of one experiment on the kernel's network, for one run.
+//!
+//! It is a process in namespaces of its own, of users, processes, mounts and networks, so that it needs no rights and
+//! leaves nothing behind: all ends with its first process, and that ends when whoever began it closes its standard input,
+//! however that comes about. Its threads are the servers, the clients, the probers and the controller, each in the network
+//! of its place; the load balancer's network is that of the process.
+
+mod client;
+mod clock;
+mod controller;
+pub(super) mod data_plane;
+mod dial;
+mod message;
+pub(super) mod network;
+mod prober;
+mod server;
+
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::observation::RunObservation;
+use super::scenarios::Forwarding;
+use super::world::World;
+use crate::experiment::Overrides;
+use crate::ids::{BackendId, ClientId, Id};
+use crate::random::{Purpose, RunSeed};
+use crate::sim::retransmission::{LINEAR_TIMEOUTS, SynRetransmission};
+use crate::sim::scenario::Scenario;
+use crate::time::SimTime;
+use client::{ClientHost, ClientRecord};
+use clock::Clock;
+use controller::Controller;
+use data_plane::DataPlane;
+use network::{Host, LinearTimeouts};
+use server::Backend;
+
+/// Why a laboratory has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LabError(pub(super) String);
+
+/// What a laboratory is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LabOrder {
+    /// The experiment, of which the first cell is run.
+    pub experiment: String,
+    /// How packets are forwarded.
+    pub forwarding: Forwarding,
+    /// The number of the run, from which everything random follows.
+    pub run: u32,
+}
+
+/// What the controller is told.
+enum Event {
+    /// A probe has its result.
+    Probed { backend: BackendId, prober: u8, at: SimTime, success: bool },
+    /// The last connection of a client group is over.
+    Ended { client: ClientId, record: Box<ClientRecord> },
+    /// A part of the laboratory does not work.
+    Broken(LabError),
+}
+
+/// Replications of the simulation have lower numbers.
+const FIRST_RUN: u32 = 1 << 20;
+/// From the last preparation to time 0: what has been started settles.
+const LEAD: Duration = Duration::from_millis(500);
+
+/// Runs the world of `order` in the namespaces of this process.
+///
+/// # Errors
+/// If the network can't be set up, or breaks.
+pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
+    let world = World::read("the experiment", &order.experiment, &Overrides::default());
+    let World { scenario, seed } = world.map_err(|error| LabError(error.render(false)))?;
+    let seed = RunSeed::new(seed, FIRST_RUN + order.run);
+    network::build(&hosts(&scenario))?;
+    let hash_seed = seed.stream(Purpose::Selection, "laboratory").word() as u32;
+    let data_plane = DataPlane::install(&scenario, order.forwarding, hash_seed)?;
+    let (events, told) = channel();
+    let clock = Clock::starting_after(LEAD);
+    let mut orders = Vec::new();
+    for backend in scenario.backends.ids() {
+        orders.push(serve(&scenario, backend, seed, clock, &events)?);
+    }
+    spawn("probers", &events, {
+        let (scenario, events) = (Arc::clone(&scenario), events.clone());
+        move || {
+            let backends = scenario.backends.pairs().filter(|(_, spec)| spec.checked);
+            let backends: Vec<_> = backends.map(|(id, spec)| (id, spec.name.clone())).collect();
+            prober::probe(scenario.health_check, &backends, seed, clock, &events)
+        }
+    })?;
+    for client in scenario.clients.ids() {
+        let (scenario, told) = (Arc::clone(&scenario), events.clone());
+        spawn("clients", &events, move || {
+            let group = (client, &scenario.clients[client]);
+            ClientHost::new(group, scenario.timing, scenario.backends.len(), seed, clock).run(seed, &told)
+        })?;
+    }
+    Controller::new(&scenario, seed, clock, data_plane, orders).run(&told)
+}
+
+fn hosts(scenario: &Scenario) -> Vec<(Host, LinearTimeouts)> {
+    let backends = (0..scenario.backends.len()).map(|number| (Host::Backend(number), 0));
+    let clients = scenario.clients.pairs().map(|(client, group)| {
+        let is_linear = group.syn_retransmission == SynRetransmission::Linux;
+        (Host::Client(client.index()), if is_linear { LINEAR_TIMEOUTS } else { 0 })
+    });
+    backends.chain(clients).chain([(Host::Probers, 0)]).collect()
+}
+
+/// Starts a backend; gives the end that its orders go into.
+fn serve(
+    scenario: &Scenario,
+    backend: BackendId,
+    seed: RunSeed,
+    clock: Clock,
+    events: &Sender<Event>,
+) -> Result<UnixStream, LabError> {
+    let pair = UnixStream::pair().map_err(|error| LabError(format!("can't give orders: {error}")))?;
+    let (orders, mut taken) = pair;
+    let server = Backend {
+        number: backend.index(),
+        service_time: scenario.server(backend).service_time.clone(),
+        draws: seed.stream(Purpose::Failures, &scenario.backends[backend].name).generator(),
+        clock,
+    };
+    spawn("backend", events, move || server.serve(&mut taken))?;
+    Ok(orders)
+}
+
+/// Runs `part` on a thread of its own, and tells if it breaks.
+fn spawn(
+    name: &str,
+    events: &Sender<Event>,
+    part: impl FnOnce() -> Result<(), LabError> + Send + 'static,
+) -> Result<(), LabError> {
+    let events = events.clone();
+    let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(256 * 1024);
+    let spawned = thread.spawn(move || {
+        if let Err(error) = part() {
+            // Who does not listen any more has ended already.
+            let _ = events.send(Event::Broken(error));
+        }
+    });
+    spawned.map(drop).map_err(|error| LabError(format!("can't start a thread: {error}")))
+}

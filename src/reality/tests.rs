@@ -1,0 +1,102 @@
+//! Tests of the worlds and of the verdict: they need no laboratory.
+
+use std::num::NonZeroUsize;
+
+use super::limits::beyond;
+use super::observation::RunObservation;
+use super::quantity::RealQuantity;
+use super::scenarios::{Forwarding, RealScenario, all, smoke};
+use super::verdict::{compare, judge};
+use super::world::World;
+use crate::experiment::Overrides;
+
+const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
+fn world(scenario: &RealScenario, set: &[(&str, &str)]) -> World {
+    let set = set.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    let overrides = Overrides { set, ..Overrides::default() };
+    let world = World::read(&scenario.name, &scenario.text, &overrides);
+    world.unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+#[test]
+fn every_scenario_is_a_world_that_a_laboratory_can_be() {
+    let mut names = Vec::new();
+    for scenario in all().into_iter().chain(smoke()) {
+        let world = world(&scenario, &[]);
+        assert_eq!(beyond(&world.scenario, scenario.forwarding), Vec::<String>::new(), "{}", scenario.name);
+        assert!(!scenario.quantities.is_empty() && scenario.runs > 1, "{}", scenario.name);
+        names.push(scenario.name);
+    }
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count, "names of their own");
+}
+
+/// The rows that disagree when runs of `real` are held against simulations of the first smoke scenario.
+fn disagreeing(real: &[RunObservation]) -> Vec<String> {
+    let scenario = &smoke()[0];
+    let world = world(scenario, &[]);
+    let simulated = world.simulate(300, TWO).unwrap();
+    let mut findings = compare(scenario, &world.scenario, real, &simulated);
+    judge(&mut findings);
+    findings.into_iter().filter(|finding| !finding.agrees).map(|finding| finding.quantity).collect()
+}
+
+#[test]
+fn a_model_agrees_with_itself_and_a_wrong_one_is_rejected() {
+    let scenario = &smoke()[0];
+    let runs = |set: &[(&str, &str)]| {
+        let mut world = world(scenario, set);
+        // Other runs than those that they are held against.
+        world.seed += 1;
+        world.simulate(6, TWO).unwrap()
+    };
+    assert_eq!(disagreeing(&runs(&[])), Vec::<String>::new());
+    let slower = disagreeing(&runs(&[("health_check.unhealthy_threshold", "3")]));
+    for quantity in [
+        RealQuantity::Detections,
+        RealQuantity::FirstDecision { place: 0 },
+        RealQuantity::Failed("short".into()),
+    ] {
+        assert!(slower.contains(&quantity.name()), "{slower:?}");
+    }
+    let staying = [("backend_service.zonal_affinity", "{ spillover = \"ZONAL_AFFINITY_STAY_WITHIN_ZONE\" }")];
+    let staying = disagreeing(&runs(&staying));
+    for quantity in [RealQuantity::Across, RealQuantity::FirstDecision { place: 0 }] {
+        assert!(staying.contains(&quantity.name()), "{staying:?}");
+    }
+}
+
+#[test]
+fn what_no_laboratory_can_be_is_named() {
+    let text = |from: &str, to: &str| {
+        let scenario = &smoke()[0];
+        assert!(scenario.text.contains(from), "{from}");
+        RealScenario { text: scenario.text.replace(from, to), ..scenario.clone() }
+    };
+    for (from, to, part) in [
+        ("size = 4", "size = 40", "more than 60 backends"),
+        ("duration = \"20s\"", "duration = \"20m\"", "15 minutes"),
+        ("rate = 30.0", "rate = 300.0", "400 connections"),
+        ("workers = \"unlimited\"", "workers = 4", "capacity"),
+        ("kind = \"silent\"", "kind = \"slow\"\nfactor = 2.0", "kind that a laboratory can't make"),
+        ("duration = \"8s\"", "duration = \"8s\"\nflapping = { period = \"4s\", active = \"1s\" }", ""),
+        ("request_timeout = \"5s\"", "retries = 1", "neither retry"),
+        ("request_timeout = \"5s\"", "syn_retransmission = [\"1s\"]", "rules of its own"),
+        ("timeout = \"1s\"", "timeout = \"1s\", probe_retransmission = false", ""),
+        ("[backend_service]", "[backend_service]\nprotocol = \"UDP\"", "speaks TCP"),
+        ("addresses = 4000", "addresses = 5000", "4000 addresses"),
+        (
+            "{ poisson = { rate = 30.0 } }",
+            "{ closed = { population = 3, think_time = { constant = \"1s\" } } }",
+            "come at a rate",
+        ),
+    ] {
+        let scenario = text(from, to);
+        let found = beyond(&world(&scenario, &[]).scenario, Forwarding::Marks);
+        assert_eq!(found.is_empty(), part.is_empty(), "{to}: {found:?}");
+        assert!(part.is_empty() || found.iter().any(|words| words.contains(part)), "{to}: {found:?}");
+    }
+}
