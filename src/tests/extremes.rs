@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::{experiment, outcome};
-use crate::job::runner::{RunId, run_one};
 use crate::metrics::{MeasuredRun, Metric};
 use crate::sim::outcome::{FailureCause, Outcome};
 
