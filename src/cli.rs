@@ -268,8 +268,8 @@ fn is_usage(error: &anyhow::Error) -> bool {
 
 /// Whether a job was refused for what it was asked to do, or where.
 fn is_refused(error: &JobError) -> bool {
-    use JobError::{HoldsUnfinished, Occupied, OtherJob, Taken, Unfit};
-    matches!(error, Unfit(_) | Taken(_) | OtherJob(_) | HoldsUnfinished(_) | Occupied { .. })
+    use JobError::{HoldsUnfinished, Occupied, OtherJob, Taken, TooLarge, Unfit};
+    matches!(error, TooLarge(_) | Unfit(_) | Taken(_) | OtherJob(_) | HoldsUnfinished(_) | Occupied { .. })
 }
 
 /// Checks that `folder` is one.

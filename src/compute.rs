@@ -28,8 +28,8 @@ pub use backend_service::{
     SubsettingPolicy, ZonalAffinityFields,
 };
 pub use control_plane::{ControlPlane, PlannedInstance};
-pub(crate) use error::quoted;
 pub use error::{ApiError, FieldPaths, HelpText, Reason, Remedy};
+pub(crate) use error::{is_hidden, plain, quoted};
 pub use fields::OtherFields;
 pub use forwarding_rule::{ForwardingRule, Route, RuleProtocol, Scheme};
 pub use health_check::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType};

@@ -52,7 +52,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toml_edit::{DocumentMut, Table, value};
+use toml_edit::{DocumentMut, Item, Table, value};
 
 use serde::{Deserialize, Serialize};
 
@@ -243,6 +243,12 @@ impl Experiment {
         self.plan.keys.simulation.seed
     }
 
+    /// The memory and the room on the disk that a job may be expected to take, in GiB.
+    pub fn limits_gib(&self) -> (u32, u32) {
+        let simulation = &self.plan.keys.simulation;
+        (simulation.max_memory_gib.get(), simulation.max_results_gib.get())
+    }
+
     /// How often each cell is run; at most so often if it is run for a precision.
     pub fn replications(&self) -> u32 {
         self.plan.replications
@@ -302,6 +308,12 @@ impl Experiment {
     pub fn fingerprint(&self) -> u64 {
         let mut document: DocumentMut = self.document.parse().expect("it was read before");
         document.remove("data_folder");
+        // What may be taken changes nothing of what comes out.
+        if let Some(simulation) = document.get_mut("simulation").and_then(Item::as_table_like_mut) {
+            for limit in ["max_memory_gib", "max_results_gib"] {
+                simulation.remove(limit);
+            }
+        }
         let mut bare = String::new();
         Node::Table(document.as_table()).write_bare(&mut bare);
         hash_bytes(self.files.fingerprint(), bare.as_bytes())

@@ -39,6 +39,7 @@ pub mod runner;
 pub mod search;
 mod shape;
 pub mod shard;
+pub mod size;
 mod trace;
 pub mod warmup;
 mod watcher;

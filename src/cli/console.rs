@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::ColorChoice;
 
+use crate::compute::plain;
 use crate::experiment::ExperimentError;
 
 /// The terminal, as the user wants it.
@@ -31,7 +32,7 @@ impl Console {
 
     /// Writes data to standard output. A reader that has gone away is no error.
     pub(super) fn data(self, text: &str) -> io::Result<()> {
-        match io::stdout().lock().write_all(text.as_bytes()) {
+        match io::stdout().lock().write_all(plain(text).as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             result => result,
         }
@@ -40,13 +41,13 @@ impl Console {
     /// Says something on standard error, unless quiet.
     pub(super) fn note(self, text: &str) {
         if !self.quiet {
-            say(text);
+            say(&plain(text));
         }
     }
 
     /// Says something on standard error that even who wants quiet must see.
     pub(super) fn insist(self, text: &str) {
-        say(text);
+        say(&plain(text));
     }
 
     pub(super) fn error(self, error: &anyhow::Error) {
@@ -54,7 +55,7 @@ impl Console {
             Some(cause) => {
                 say(&cause.render(self.color));
                 if !error.is::<ExperimentError>() {
-                    say(&format!("note: {error}"));
+                    say(&plain(&format!("note: {error}")));
                 }
             }
             None => self.warn(&format!("{error:#}")),
@@ -63,7 +64,9 @@ impl Console {
 
     /// Warns of something that is no error, unless quiet.
     pub(super) fn caution(self, text: &str) {
-        self.note(&self.labelled("warning:", 33, text));
+        if !self.quiet {
+            say(&self.labelled("warning:", 33, text));
+        }
     }
 
     /// Says something that even who wants quiet must know.
@@ -73,6 +76,7 @@ impl Console {
 
     /// `text` after a label in the terminal's colour of this number.
     fn labelled(self, label: &str, color: u8, text: &str) -> String {
+        let text = plain(text);
         if self.color {
             format!("\u{1b}[1;{color}m{label}\u{1b}[0m {text}")
         } else {

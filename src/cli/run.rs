@@ -20,6 +20,7 @@ use crate::experiment::{AxisValue, Experiment, Overrides, QUICKSTART, Source};
 use crate::figures::draw::Format;
 use crate::job::agenda::Agenda;
 use crate::job::cost::expected_connections;
+use crate::job::size::expected_size;
 use crate::job::warmup::pilot_runs;
 use crate::job::{self, CompleteJob, Folder, JobEnd};
 use crate::stats::SequentialRule;
@@ -86,12 +87,18 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
     let search = args.search.read(&experiment)?;
     findings::say(&experiment, None, console);
     if args.dry_run {
+        let agenda = Agenda::new(&experiment, shard);
         let (table, total) = match &search {
             Some(search) => search::plan(search),
-            None => plan(&experiment, &Agenda::new(&experiment, shard)),
+            None => plan(&experiment, &agenda),
         };
         console.data(&table)?;
         console.note(&total);
+        if search.is_none() {
+            let size = expected_size(&experiment, &agenda, threads(args.jobs)?);
+            console.note(&size.to_string());
+            size.check(&experiment)?;
+        }
         say_offered(&experiment, true, console);
         return Ok(Status::Done);
     }

@@ -137,6 +137,27 @@ impl fmt::Display for ApiError {
 
 impl std::error::Error for ApiError {}
 
+/// Whether `letter` is not seen itself, but changes what is seen: a control character, a mark of direction, or one of no width.
+pub(crate) fn is_hidden(letter: char) -> bool {
+    let marks = ['\u{61c}', '\u{180e}', '\u{feff}'];
+    let ranges =
+        ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}', '\u{fff9}'..='\u{fffb}'];
+    letter.is_control() || marks.contains(&letter) || ranges.iter().any(|range| range.contains(&letter))
+}
+
+/// `text` with the characters in it that are not seen written out, as `\u{202e}`; line breaks and tabs stay.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let is_odd = |letter: char| is_hidden(letter) && !matches!(letter, '\n' | '\t');
+    if !text.contains(is_odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        if is_odd(letter) { plain.extend(letter.escape_unicode()) } else { plain.push(letter) }
+    }
+    Cow::Owned(plain)
+}
+
 /// `text` in quotes, shortened if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;

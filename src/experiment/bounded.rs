@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::compute::is_hidden;
 use crate::time::SimDuration;
 
 /// A whole number from `MIN` to `MAX`, and what it is by default.
@@ -123,9 +124,14 @@ impl TryFrom<String> for Name {
             return Err("the name is empty; write at least one character".to_owned());
         }
         // Commands take lists of names with commas between them.
-        if name.trim() != name || name.contains(|c: char| c == ',' || c.is_control()) {
-            let help = "leave out commas, control characters and spaces at the ends";
+        if name.trim() != name || name.contains(|c: char| c == ',' || is_hidden(c)) {
+            let help = "leave out commas, characters that are not seen, and spaces at the ends";
             return Err(format!("{name:?} is not a name; {help}"));
+        }
+        if name.starts_with(['=', '+', '@']) {
+            return Err(format!(
+                "{name:?} is not a name, for a spreadsheet would run it; begin with a letter"
+            ));
         }
         Ok(Self(name))
     }
@@ -164,6 +170,29 @@ impl TryFrom<String> for ResourceName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_seen_as_they_are_and_run_nowhere() {
+        let is_name = |name: &str| Name::try_from(name.to_owned()).is_ok();
+        for name in ["web", "web a", "é", "-x", "a=b", "a+b", "10.0", "日本"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "",
+            " a",
+            "a,b",
+            "a\u{1b}[31m",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "\u{feff}a",
+            "a\nb",
+            "=1+1",
+            "+1",
+            "@x",
+        ] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
 
     #[test]
     fn tpa_6_names_of_resources() {

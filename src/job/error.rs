@@ -72,6 +72,9 @@ pub enum JobError {
     /// There is something in this folder, where merged results would go.
     #[error("{} is not empty, and is not overwritten; choose another --out", .0.display())]
     Taken(PathBuf),
+    /// It would take more than it may.
+    #[error("{0}")]
+    TooLarge(String),
     /// Whoever watches could not do its part.
     #[error(transparent)]
     Watcher(Box<dyn Error + Send + Sync>),

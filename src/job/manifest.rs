@@ -19,7 +19,9 @@ use crate::experiment::{Cell, Experiment};
 use crate::results::disk::{open_regular, write_whole};
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
-pub use entries::{LeftOutEvents, NotReached, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry};
+pub use entries::{
+    LeftOutEvents, NotReached, OutOfPorts, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry,
+};
 
 /// The manifest's name in a results folder.
 pub const NAME: &str = "manifest.json";
@@ -65,6 +67,9 @@ pub struct Manifest {
     /// The load that is offered to each zone as the experiment begins and around its faults, from the rules alone.
     #[serde(flatten)]
     pub offered: OfferedLoads,
+    /// The cells of which connections failed because their clients had no free port.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_ports: Vec<OutOfPorts>,
     /// Sentences about cells whose runs have not forgotten how they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unforgotten: Vec<String>,
@@ -128,6 +133,10 @@ impl Manifest {
             short_warmup: short.collect(),
             nothing_began: quiet.collect(),
             offered,
+            out_of_ports: summaries
+                .iter()
+                .filter_map(|summary| OutOfPorts::of(experiment, summary))
+                .collect(),
             unforgotten: unforgotten(experiment, summaries),
             events_left_out: summaries
                 .iter()
@@ -152,7 +161,8 @@ impl Manifest {
         let quiet: Vec<String> = self.nothing_began.iter().map(QuietCell::text).collect();
         let left_out: Vec<String> = self.events_left_out.iter().map(LeftOutEvents::text).collect();
         let unforgotten = self.unforgotten.clone();
-        [quiet, short, unforgotten, imprecise, left_out]
+        let out_of_ports: Vec<String> = self.out_of_ports.iter().map(OutOfPorts::text).collect();
+        [quiet, out_of_ports, short, unforgotten, imprecise, left_out]
             .into_iter()
             .flat_map(|lines| cut(lines, "cells"))
             .collect()

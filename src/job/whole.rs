@@ -11,6 +11,7 @@ use super::folder::Folder;
 use super::journal::{Journal, Part};
 use super::manifest::WarmupEntry;
 use super::runner::{RunId, measured};
+use super::size::expected_size;
 use super::warmup::{FoundWarmup, find, pilot_runs};
 use super::watcher::{JobNote, Watcher};
 use super::work::{CompleteJob, Filling, Work};
@@ -43,6 +44,7 @@ pub fn run(experiment: &Experiment, folder: &Folder, watcher: &mut dyn Watcher) 
     // More threads than runs would have nothing to do.
     let most = Agenda::new(&experiment, folder.shard).most_runs();
     let threads = folder.threads.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1);
+    expected_size(&experiment, &Agenda::new(&experiment, folder.shard), threads).check(&experiment)?;
     let journal = folder.open(&experiment, folder.shard.map_or(Part::Whole, Part::Shard), watcher)?;
     let work = Work::new(journal, threads, watcher);
     fill(experiment, folder, work, most).map_err(|error| folder.ended(error))

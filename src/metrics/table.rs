@@ -90,6 +90,10 @@ metrics! {
         "failed: the backend's queue was full"
         = count!(run => run.outcome.failed(FailureCause::QueueFull)),
         shown { title: "Queue full", quantity: "Connections per run" };
+    failed_no_port ["connections"] Low Number
+        "failed: the client's address had a connection open on each of its ports, so that no packet was sent"
+        = count!(run => run.outcome.failed(FailureCause::NoPort)),
+        shown { title: "No port", quantity: "Connections per run" };
     open_connections ["connections"] Neither Number
         "connections that were open, on average over the window's time"
         = Formula::Value(open_connections);
@@ -118,6 +122,9 @@ metrics! {
     broken_queue_full ["connections"] Low Number
         "failed in the window, whenever they began: the backend's queue was full"
         = count!(run => run.outcome.broken(FailureCause::QueueFull));
+    broken_no_port ["connections"] Low Number
+        "failed in the window, whenever they began: the client's address had a connection open on each of its ports"
+        = count!(run => run.outcome.broken(FailureCause::NoPort));
     broken_per_connection_hour ["1/h"] Low Number
         "open connections that failed in the window, over the hours that connections were open in it; absent where none was open"
         = Formula::Value(broken_per_connection_hour);

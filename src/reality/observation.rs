@@ -14,7 +14,7 @@ pub struct RunObservation {
     /// What became of the connections that began in the window, by client group.
     pub clients: Vec<ClientCounts>,
     /// Those that failed, by cause in the order of [`FailureCause::ALL`].
-    pub causes: [u64; 6],
+    pub causes: [u64; FailureCause::ALL.len()],
     /// From the first SYN to the handshake's end, in nanoseconds.
     pub connect: Histogram,
     /// From a request to its whole response, in nanoseconds.

@@ -165,10 +165,10 @@ impl Clients {
                 }
                 return Ok(Some((client, connection)));
             }
-            Turn::Client(number) => senders.turn(number, flows)?,
+            Turn::Client(number) => senders.turn(number, flows),
             Turn::Waiting(slot) => {
                 let waiting = senders.waiting.take(slot);
-                senders.with_later_port(waiting, flows)?
+                senders.with_later_port(waiting, flows)
             }
         };
         self.upcoming.pop();
@@ -292,19 +292,14 @@ impl Clients {
     }
 
     /// A try of a failed connection from another port of the same address: now, or after a back-off.
-    pub(super) fn retry(
-        &mut self,
-        now: SimTime,
-        flows: &Flows<'_>,
-        flow: &Flow,
-    ) -> RunResult<Option<NewConnection>> {
+    pub(super) fn retry(&mut self, now: SimTime, flows: &Flows<'_>, flow: &Flow) -> Option<NewConnection> {
         let senders = &mut self.groups[flow.client];
-        let Some((again, wait)) = senders.retry(flow) else { return Ok(None) };
+        let (again, wait) = senders.retry(flow)?;
         if wait.is_zero() {
-            return senders.with_later_port(again, flows).map(Some);
+            return Some(senders.with_later_port(again, flows));
         }
         self.plan_later(now + wait, flow.client, again);
-        Ok(None)
+        None
     }
 
     /// From `at` on, a new connection makes the requests that `flow`, which its client has closed, has not made.

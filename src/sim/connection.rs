@@ -18,6 +18,7 @@
 //! and all later ones go over a new connection, which is one of its own, from another port.
 
 use super::calendar::Calendar;
+use super::clients::NewConnection;
 use super::event::FlowStep;
 use super::flow::{Current, Draw, Flow, FlowState, Mark};
 use super::front::FrontSide;
@@ -44,6 +45,10 @@ pub(super) enum Sent {
 
 impl FrontSide {
     pub(super) fn start(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Sent {
+        if flow.port == NewConnection::NO_PORT {
+            flow.fail_at(calendar.now(), FailureCause::NoPort, calendar);
+            return Sent::Nothing;
+        }
         match flow.group.protocol {
             Protocol::Tcp => self.send_syn(flow, calendar),
             _ => self.send_request(flow, calendar),
@@ -336,7 +341,7 @@ impl FrontSide {
     }
 
     pub(super) fn fail(&mut self, now: SimTime, flow: &mut Current<'_>, cause: FailureCause) {
-        let nowhere = flow.backend.is_none();
+        let nowhere = flow.backend.is_none() && cause != FailureCause::NoPort;
         self.end(now, flow, Some(if nowhere { FailureCause::NoBackend } else { cause }));
     }
 

@@ -22,17 +22,20 @@ pub enum FailureCause {
     RequestTimeout,
     /// A backend's queue was full.
     QueueFull,
+    /// The client's address had a connection open on each of its ports: no packet was sent.
+    NoPort,
 }
 
 impl FailureCause {
     /// Every cause, in the order of results.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::NoBackend,
         Self::ConnectTimeout,
         Self::Refused,
         Self::Reset,
         Self::RequestTimeout,
         Self::QueueFull,
+        Self::NoPort,
     ];
 
     /// Its name in results, behind `failed_` and `broken_` that of its metrics.
@@ -44,6 +47,7 @@ impl FailureCause {
             Self::Reset => "reset",
             Self::RequestTimeout => "request_timeout",
             Self::QueueFull => "queue_full",
+            Self::NoPort => "no_port",
         }
     }
 }
@@ -364,7 +368,7 @@ impl Outcome {
         assert_eq!(total, served, "traffic by client and by backend");
         assert_eq!(
             self.nowhere.connections,
-            self.failed(FailureCause::NoBackend),
+            self.failed(FailureCause::NoBackend) + self.failed(FailureCause::NoPort),
             "connections without a backend"
         );
         assert_eq!(self.nowhere.connections, self.decided(PlacementOutcome::Dropped), "dropped connections");

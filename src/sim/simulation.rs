@@ -346,7 +346,7 @@ impl<'a> Simulation<'a> {
     fn try_again(&mut self, id: FlowId) -> RunResult<()> {
         let flow = &self.flows[id];
         let client = flow.client;
-        if let Some(again) = self.front.clients.retry(self.calendar.now(), &self.flows, flow)? {
+        if let Some(again) = self.front.clients.retry(self.calendar.now(), &self.flows, flow) {
             self.open(client, again);
         }
         self.flows.release(id);

@@ -113,6 +113,7 @@ impl Tracer {
                 FailureCause::NoBackend | FailureCause::ConnectTimeout | FailureCause::RequestTimeout => {
                     "timeout"
                 }
+                FailureCause::NoPort => return,
             },
             _ => return,
         };

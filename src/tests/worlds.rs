@@ -177,7 +177,7 @@ fn an_outage_of_a_second_loses_no_answer_for_good() {
             health_check = {{ initial_state = "HEALTHY", unhealthy_threshold = 10 }}"#
         );
         let outcome = super::outcome(&world(&tables).replace("rate = 20.0", "rate = 4.0"));
-        assert_eq!(outcome.failures, [0; 6], "{workers} workers");
+        assert_eq!(outcome.failures, [0; 7], "{workers} workers");
         let slowest = outcome.latency_overall().request.max().unwrap();
         assert!((900_000_000..2_500_000_000).contains(&slowest), "{workers} workers: {slowest} ns");
     }

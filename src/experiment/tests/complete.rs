@@ -24,6 +24,8 @@ replications = 10
 warmup = "2m"
 duration = "30m"
 sample_interval = "10s"
+max_memory_gib = 8
+max_results_gib = 50
 
 [region]
 name = "us-central1"
@@ -300,6 +302,8 @@ replications = 10
 warmup = "2m"
 duration = "30m"
 sample_interval = "10s"
+max_memory_gib = 8
+max_results_gib = 50
 [region]
 name = "us-central1"
 zones = ["us-central1-a", "us-central1-b"]

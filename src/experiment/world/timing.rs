@@ -36,6 +36,12 @@ pub(in super::super) struct SimulationTable {
     /// `health_check.initial_state`. `stationary`: each is up or down as in the long run, for what is left of that time, and the
     /// health check has noticed it.
     pub initial_health: InitialHealth,
+    /// The memory that a run may be expected to take, in GiB.
+    #[schemars(extend("x-whole" = true))]
+    pub max_memory_gib: Whole<1, 65_536, 8>,
+    /// The room that journal and results may be expected to take on the disk, in GiB.
+    #[schemars(extend("x-whole" = true))]
+    pub max_results_gib: Whole<1, 1_048_576, 50>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -75,6 +81,8 @@ impl Default for SimulationTable {
             duration: Span::known(duration),
             sample_interval: Span::known(sample_interval),
             initial_health: InitialHealth::default(),
+            max_memory_gib: Whole::default(),
+            max_results_gib: Whole::default(),
         }
     }
 }

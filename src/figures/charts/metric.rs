@@ -16,13 +16,14 @@ const LATENCY: [&Metric; 4] = [
 const LOAD: [&Metric; 2] =
     [Metric::named("backend_load_max_over_mean"), Metric::named("zone_load_max_over_mean")];
 const FAILURES: &Metric = Metric::named("failure_ratio");
-const CAUSES: [&Metric; 6] = [
+const CAUSES: [&Metric; 7] = [
     Metric::named("failed_no_backend"),
     Metric::named("failed_connect_timeout"),
     Metric::named("failed_refused"),
     Metric::named("failed_reset"),
     Metric::named("failed_request_timeout"),
     Metric::named("failed_queue_full"),
+    Metric::named("failed_no_port"),
 ];
 
 const MOST_CAUSES: usize = 3;

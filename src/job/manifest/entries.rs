@@ -162,6 +162,36 @@ impl LeftOutEvents {
     }
 }
 
+/// A cell of which connections failed because their clients had no free port.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutOfPorts {
+    /// The cell's number.
+    pub cell: usize,
+    /// The cell in words.
+    pub name: String,
+    /// How many connections a run, on average.
+    pub connections: f64,
+}
+
+impl OutOfPorts {
+    /// The connections of a cell that failed so, if any did.
+    pub(super) fn of(experiment: &Experiment, summary: &CellSummary) -> Option<Self> {
+        let found = summary.metrics.iter().find(|found| found.metric.name == "failed_no_port")?;
+        let connections = found.interval.map(|interval| interval.mean).filter(|mean| *mean > 0.0)?;
+        let name = experiment.describe(&experiment.cells()[summary.cell]);
+        Some(Self { cell: summary.cell, name, connections })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { name, connections, .. } = self;
+        format!(
+            "{} connections a run of {name} failed because their client's address had one open on each of its ports \
+             (failed_no_port); give the client groups more `addresses`, or shorter connections",
+            Unit::Number.text(*connections)
+        )
+    }
+}
+
 /// What cells that are run for a precision came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionEntry {

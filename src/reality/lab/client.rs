@@ -24,7 +24,7 @@ pub(super) struct ClientRecord {
     /// By backend: those of the window that it completed.
     pub(super) completed: Vec<u64>,
     /// Those of the window that failed, by cause.
-    pub(super) failed: [u64; 6],
+    pub(super) failed: [u64; FailureCause::ALL.len()],
     pub(super) connect: Histogram,
     pub(super) request: Histogram,
 }

@@ -12,12 +12,14 @@ pub(super) struct Ports {
     count: u16,
     next: Vec<u16>,
     in_use: Option<HashSet<(u32, u16)>>,
+    /// How many of them there are of each address.
+    used: Vec<u16>,
 }
 
 impl Ports {
     pub(super) fn new(ports: RangeInclusive<u16>, addresses: usize) -> Self {
         let count = ports.end() - ports.start() + 1;
-        Self { first: *ports.start(), count, next: vec![0; addresses], in_use: None }
+        Self { first: *ports.start(), count, next: vec![0; addresses], in_use: None, used: Vec::new() }
     }
 
     /// Whether [`know`](Self::know) must be told the ports in use before `address` can be given another one.
@@ -32,6 +34,8 @@ impl Ports {
 
     #[cold]
     pub(super) fn know(&mut self, in_use: HashSet<(u32, u16)>) {
+        self.used = vec![0; self.next.len()];
+        in_use.iter().for_each(|(address, _)| self.used[*address as usize] += 1);
         self.in_use = Some(in_use);
     }
 
@@ -47,6 +51,9 @@ impl Ports {
     }
 
     pub(super) fn take(&mut self, address: u32) -> Option<u16> {
+        if self.used.get(address as usize) == Some(&self.count) {
+            return None;
+        }
         for _ in 0..self.count {
             let next = &mut self.next[address as usize];
             if *next == self.count {
@@ -55,6 +62,9 @@ impl Ports {
             let port = self.first + *next;
             *next += 1;
             if self.in_use.as_mut().is_none_or(|in_use| in_use.insert((address, port))) {
+                if let Some(used) = self.used.get_mut(address as usize) {
+                    *used += 1;
+                }
                 return Some(port);
             }
         }
@@ -67,8 +77,10 @@ impl Ports {
 
     #[inline]
     pub(super) fn release(&mut self, address: u32, port: u16) {
-        if let Some(in_use) = &mut self.in_use {
-            in_use.remove(&(address, port));
+        if let Some(in_use) = &mut self.in_use
+            && in_use.remove(&(address, port))
+        {
+            self.used[address as usize] -= 1;
         }
     }
 }

@@ -31,7 +31,6 @@ const WAIT: u64 = u64::MAX - 3;
 #[derive(Debug)]
 pub(super) struct Senders {
     client: ClientId,
-    name: String,
     arrivals: Arrivals,
     connections: StreamKey,
     opened: u64,
@@ -74,6 +73,11 @@ pub(in super::super) struct NewConnection {
     pub(in super::super) requests: Option<u32>,
 }
 
+impl NewConnection {
+    /// The port of one whose address has a connection open on each: it fails at once.
+    pub(in super::super) const NO_PORT: u16 = 0;
+}
+
 impl Senders {
     pub(super) fn new(client: ClientId, group: &ClientGroup, seed: RunSeed) -> Self {
         let addresses = group.addresses.get() as usize;
@@ -87,7 +91,6 @@ impl Senders {
         };
         Self {
             client,
-            name: group.name.clone(),
             arrivals: group.arrivals.start(seed.stream(Purpose::Arrivals, &group.name).generator()),
             connections,
             opened: 0,
@@ -117,7 +120,7 @@ impl Senders {
     }
 
     #[inline]
-    fn name_next(&mut self, row: Option<TraceRow>, flows: &Flows<'_>) -> RunResult<NewConnection> {
+    fn name_next(&mut self, row: Option<TraceRow>, flows: &Flows<'_>) -> NewConnection {
         let key = self.connections.child(self.opened);
         self.opened += 1;
         let count = self.address_count();
@@ -131,17 +134,17 @@ impl Senders {
                 (address, address, None)
             }
         };
-        let port = self.port(address, flows)?;
-        Ok(NewConnection { key, address, port, number, requests, retries: self.retries })
+        let port = self.port(address, flows);
+        NewConnection { key, address, port, number, requests, retries: self.retries }
     }
 
     /// The next connection of client `number` of a closed loop. Each client has one address.
-    pub(super) fn turn(&mut self, number: u32, flows: &Flows<'_>) -> RunResult<NewConnection> {
+    pub(super) fn turn(&mut self, number: u32, flows: &Flows<'_>) -> NewConnection {
         let key = self.turn_key(number);
         self.closed().opened[number as usize] += 1;
         let address = self.address(number);
-        let port = self.port(address, flows)?;
-        Ok(NewConnection { key, address, port, number, requests: None, retries: self.retries })
+        let port = self.port(address, flows);
+        NewConnection { key, address, port, number, requests: None, retries: self.retries }
     }
 
     pub(super) fn think(&mut self, number: u32) -> SimDuration {
@@ -167,7 +170,7 @@ impl Senders {
         while self.coming.len() < last + NAMED_AT_ONCE {
             let arrival = self.arrivals.next().transpose().map_err(RunError::from)?;
             let Some(arrival) = arrival.filter(|arrival| arrival.at < end) else { break };
-            let connection = self.name_next(arrival.trace, flows)?;
+            let connection = self.name_next(arrival.trace, flows);
             self.coming.push((arrival.at, connection));
             if self.ports.are_known() {
                 // Which ports are free by then is not known yet.
@@ -211,12 +214,12 @@ impl Senders {
     }
 
     #[inline]
-    fn port(&mut self, address: u32, flows: &Flows<'_>) -> RunResult<u16> {
-        self.ports.take_fresh(address).map_or_else(|| self.used_port(address, flows), Ok)
+    fn port(&mut self, address: u32, flows: &Flows<'_>) -> u16 {
+        self.ports.take_fresh(address).unwrap_or_else(|| self.used_port(address, flows))
     }
 
     #[cold]
-    fn used_port(&mut self, address: u32, flows: &Flows<'_>) -> RunResult<u16> {
+    fn used_port(&mut self, address: u32, flows: &Flows<'_>) -> u16 {
         if self.ports.must_know(address) {
             let open = flows.ports_in_use(self.client, EPHEMERAL_PORTS);
             let open = open.map(|(number, port)| (self.address(number), port));
@@ -224,26 +227,17 @@ impl Senders {
             let in_use = open.chain(coming).collect();
             self.ports.know(in_use);
         }
-        self.ports.take(address).ok_or_else(|| self.out_of_ports(EPHEMERAL_PORTS))
+        self.ports.take(address).unwrap_or(NewConnection::NO_PORT)
     }
 
-    pub(super) fn with_later_port(
-        &mut self,
-        connection: NewConnection,
-        flows: &Flows<'_>,
-    ) -> RunResult<NewConnection> {
+    pub(super) fn with_later_port(&mut self, connection: NewConnection, flows: &Flows<'_>) -> NewConnection {
         if self.later_ports.must_know(connection.address) {
             let open = flows.ports_in_use(self.client, LATER_PORTS);
             let in_use = open.map(|(number, port)| (self.address(number), port)).collect();
             self.later_ports.know(in_use);
         }
-        let port = self.later_ports.take(connection.address).ok_or_else(|| self.out_of_ports(LATER_PORTS))?;
-        Ok(NewConnection { port, ..connection })
-    }
-
-    fn out_of_ports(&self, ports: RangeInclusive<u16>) -> Box<RunError> {
-        let (group, addresses) = (self.name.clone(), self.address_count());
-        Box::new(RunError::OutOfPorts { group, addresses, ports: ports.len() })
+        let port = self.later_ports.take(connection.address).unwrap_or(NewConnection::NO_PORT);
+        NewConnection { port, ..connection }
     }
 
     fn address_count(&self) -> u32 {

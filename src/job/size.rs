@@ -1,0 +1,210 @@
+//! How much memory and room on the disk a job is expected to take, before it begins.
+//!
+//! Sizes follow from what is asked for: zones, places, samples, backends, client groups, cells and runs. Connections count
+//! with the entries that tracking keeps of them. What only happens (events, values of latency) is taken to be as much as in
+//! the shipped experiments, so that this is an order of magnitude and no promise.
+
+use std::fmt;
+
+use super::agenda::Agenda;
+use super::cost::expected_connections;
+use super::error::JobError;
+use crate::experiment::Experiment;
+use crate::sim::outcome::{BackendOutcome, TrafficSample, ZoneSample};
+use crate::sim::scenario::Scenario;
+
+/// What a job is expected to take, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JobSize {
+    /// Memory, at one time.
+    pub memory: f64,
+    /// The journal.
+    pub journal: f64,
+    /// The CSV files.
+    pub results: f64,
+}
+
+const MIB: f64 = 1_048_576.0;
+const GIB: f64 = 1024.0 * MIB;
+
+/// Bytes of a histogram of latencies in memory and in the journal.
+const HISTOGRAM: (f64, f64) = (32_000.0, 6_000.0);
+/// Bytes of an open or tracked connection, with its port, its events and its entry.
+const CONNECTION: f64 = 300.0;
+/// How long tracking keeps a connection that is over, in seconds.
+const TRACKED: f64 = 600.0;
+/// Bytes of a value of the timeline in the journal, and of a row of it in its file.
+const SAMPLE: (f64, f64) = (70.0, 80.0);
+/// Bytes of a row of another file.
+const ROW: f64 = 110.0;
+/// Bytes of what a backend is in memory for each cell.
+const MEMBER: f64 = 400.0;
+/// Events that a run keeps.
+const EVENTS: f64 = 300.0;
+
+/// What one run of a scenario takes, and what a cell of it takes beside that.
+struct Shape {
+    outcome: f64,
+    line: f64,
+    rows: f64,
+    timeline: f64,
+    connections: f64,
+    members: f64,
+}
+
+impl Shape {
+    fn of(scenario: &Scenario) -> Self {
+        let (zones, places) = (scenario.zones.len() as f64, scenario.places.len() as f64);
+        let (backends, clients) = (scenario.backends.len() as f64, scenario.clients.len() as f64);
+        let samples = scenario.timing.samples() as f64;
+        let pairs = places * (zones + 1.0) * samples;
+        let histograms = places * zones * 3.0;
+        let in_memory = |count: f64, size: usize| count * size as f64;
+        let seconds = scenario.timing.window_end().as_secs_f64().max(1.0);
+        let tracked = expected_connections(scenario).unwrap_or(0.0) * (TRACKED / seconds).min(1.0);
+        Self {
+            outcome: in_memory(pairs, size_of::<TrafficSample>())
+                + in_memory(zones * samples, size_of::<ZoneSample>())
+                + in_memory(backends, size_of::<BackendOutcome>())
+                + histograms * HISTOGRAM.0
+                + samples * 24.0
+                + EVENTS * 80.0,
+            line: (pairs + zones * samples) * SAMPLE.0
+                + backends * 400.0
+                + histograms * HISTOGRAM.1
+                + EVENTS * 100.0,
+            rows: ROW
+                * (clients * (zones + 4.0) + (places + 1.0) * (zones + 1.0) * 3.0 + backends + 10.0 + EVENTS),
+            timeline: pairs * SAMPLE.1,
+            connections: tracked * CONNECTION,
+            members: backends * MEMBER,
+        }
+    }
+}
+
+/// What the runs of `agenda` are expected to take on so many threads.
+pub fn expected_size(experiment: &Experiment, agenda: &Agenda, threads: usize) -> JobSize {
+    let mut size = JobSize::default();
+    let (mut most, mut members) = (0.0_f64, 0.0);
+    for cell in experiment.cells() {
+        let runs = f64::from(agenda.most_of(cell.index));
+        let shape = Shape::of(&experiment.scenario(cell));
+        size.journal += runs * shape.line;
+        size.results += runs * shape.rows + shape.timeline;
+        members += shape.members;
+        // Each thread has a run and its outcome; one more is written, with its line, and one has the sums of the cell.
+        let own =
+            threads as f64 * (shape.outcome + shape.connections) + 3.0 * shape.outcome + 2.0 * shape.line;
+        most = most.max(own);
+    }
+    size.memory = most + members;
+    size
+}
+
+impl JobSize {
+    /// Checks that it is within the limits of `experiment`.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn check(&self, experiment: &Experiment) -> Result<(), JobError> {
+        let (memory, results) = experiment.limits_gib();
+        let kinds = [
+            ("memory", self.memory, memory, "max_memory_gib"),
+            ("room on the disk", self.journal + self.results, results, "max_results_gib"),
+        ];
+        match kinds.into_iter().find(|(_, bytes, limit, _)| *bytes > f64::from(*limit) * GIB) {
+            None => Ok(()),
+            Some((what, bytes, limit, key)) => Err(JobError::TooLarge(format!(
+                "about {} of {what} would be needed, and simulation.{key} allows {limit} GiB; lengthen \
+                 simulation.sample_interval, leave out cells or replications, or raise simulation.{key}",
+                text(bytes)
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for JobSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [memory, journal, results] = [self.memory, self.journal, self.results].map(text);
+        write!(f, "memory: about {memory}, journal: about {journal}, results: about {results}")
+    }
+}
+
+fn text(bytes: f64) -> String {
+    if bytes >= GIB { format!("{:.1} GiB", bytes / GIB) } else { format!("{:.1} MiB", bytes / MIB) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::experiment::{Overrides, Source};
+    use crate::job::{Folder, Watcher, run};
+    use crate::results::JOURNAL_FILE;
+
+    fn experiment(simulation: &str, more: &str) -> Experiment {
+        let text = format!(
+            r#"
+            name = "size"
+            simulation = {{ replications = 2, {simulation} }}
+            region = {{ name = "r", zones = ["a", "b", "c"] }}
+            backend_service.backends = [{{ group = "ig", zone = "a", size = 1 }}]
+            clients = [{{ name = "web", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 1.0 }} }} }}]
+            {more}
+            "#
+        );
+        let source = Source { name: "test.toml".to_owned(), text };
+        Experiment::parse(source, &Overrides::default())
+            .unwrap_or_else(|error| panic!("{}", error.render(false)))
+    }
+
+    fn size(experiment: &Experiment) -> JobSize {
+        expected_size(experiment, &Agenda::new(experiment, None), 2)
+    }
+
+    #[test]
+    fn what_is_asked_for_beyond_a_limit_is_refused_and_a_key_lifts_it() {
+        let small = experiment("warmup = \"0s\"", "");
+        size(&small).check(&small).unwrap();
+        assert!(size(&small).to_string().contains("MiB"));
+        let huge = "duration = \"100000s\", sample_interval = \"1s\"";
+        let sweep = "sweep = { \"clients.web.addresses\" = { from = 1, to = 900, step = 1 } }";
+        let refused = experiment(huge, sweep);
+        let error = size(&refused).check(&refused).unwrap_err().to_string();
+        assert!(
+            error.contains("raise simulation.max_results_gib") && error.contains("GiB of room"),
+            "{error}"
+        );
+        let lifted = experiment(&format!("{huge}, max_results_gib = 100000"), sweep);
+        size(&lifted).check(&lifted).unwrap();
+        assert_eq!(lifted.fingerprint(), refused.fingerprint(), "a limit changes no results");
+    }
+
+    /// Weighs the journal.
+    struct Scales(f64);
+
+    impl Watcher for Scales {
+        fn written(&mut self, folder: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
+            self.0 = fs::metadata(folder.join(JOURNAL_FILE))?.len() as f64;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_real_files_within_a_factor() {
+        let own = experiment("warmup = \"0s\", duration = \"1000s\", sample_interval = \"1s\"", "");
+        let out = tempfile::tempdir().unwrap();
+        let mut journal = Scales(0.0);
+        run(&own, &Folder::new(out.path()), &mut journal).unwrap();
+        let names = ["timeline.csv", "runs.csv", "traffic.csv", "latency.csv", "backends.csv"];
+        let length = |name: &str| fs::metadata(out.path().join(name)).unwrap().len();
+        let written = names.into_iter().map(length).sum::<u64>() as f64;
+        let expected = size(&own);
+        for (expected, found) in [(expected.journal, journal.0), (expected.results, written)] {
+            assert!((0.5..4.0).contains(&(expected / found)), "expected {expected}, found {found}");
+        }
+    }
+}
