@@ -100,3 +100,20 @@ fn what_no_laboratory_can_be_is_named() {
         assert!(part.is_empty() || found.iter().any(|words| words.contains(part)), "{to}: {found:?}");
     }
 }
+
+#[test]
+fn the_committed_table_has_every_row_and_all_of_them_agree() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("results/reality.md");
+    let committed = std::fs::read_to_string(path).unwrap();
+    let rows: Vec<&str> = committed.lines().filter(|line| line.ends_with(" | yes |")).collect();
+    let mut expected = 0;
+    for scenario in all() {
+        for quantity in &scenario.quantities {
+            let begin = format!("| {} | {} |", scenario.name, quantity.name());
+            let found = rows.iter().any(|row| row.starts_with(&begin));
+            assert!(found, "results/reality.md is old; make it with `zonesim validate --real`: {begin}");
+            expected += 1;
+        }
+    }
+    assert_eq!(rows.len(), expected);
+}
