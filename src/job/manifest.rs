@@ -20,7 +20,7 @@ use crate::results::disk::{open_regular, write_whole};
 use crate::results::error::WriteError;
 use crate::results::tables::CellSummary;
 pub use entries::{
-    LeftOutEvents, NotReached, OutOfPorts, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry,
+    AskedFault, LeftOutEvents, NotReached, OutOfPorts, PrecisionEntry, QuietCell, ShortWarmup, WarmupEntry,
 };
 
 /// The manifest's name in a results folder.
@@ -73,6 +73,9 @@ pub struct Manifest {
     /// Sentences about cells whose runs have not forgotten how they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unforgotten: Vec<String>,
+    /// The faults that every measured window has because they were asked to happen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_for: Vec<AskedFault>,
     /// Runs that are finished: all of them if the job is complete.
     pub finished_runs: u64,
     /// Whether every run of the job is finished.
@@ -142,6 +145,7 @@ impl Manifest {
                 .iter()
                 .filter_map(|summary| LeftOutEvents::of(experiment, summary))
                 .collect(),
+            asked_for: AskedFault::all(experiment),
             finished_runs: job.finished_runs,
             complete: job.finished_runs == job.agenda.runs().len() as u64,
             events: job.total.events,
@@ -161,8 +165,9 @@ impl Manifest {
         let quiet: Vec<String> = self.nothing_began.iter().map(QuietCell::text).collect();
         let left_out: Vec<String> = self.events_left_out.iter().map(LeftOutEvents::text).collect();
         let unforgotten = self.unforgotten.clone();
+        let asked: Vec<String> = self.asked_for.iter().map(AskedFault::text).collect();
         let out_of_ports: Vec<String> = self.out_of_ports.iter().map(OutOfPorts::text).collect();
-        [quiet, out_of_ports, short, unforgotten, imprecise, left_out]
+        [asked, quiet, out_of_ports, short, unforgotten, imprecise, left_out]
             .into_iter()
             .flat_map(|lines| cut(lines, "cells"))
             .collect()

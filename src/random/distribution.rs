@@ -141,6 +141,11 @@ impl<Q: Quantity> Distribution<Q> {
         self.mean
     }
 
+    /// Whether it has no memory: whatever has passed of an interval, what is left is as at its beginning.
+    pub fn is_memoryless(&self) -> bool {
+        matches!(self.law, Law::Exponential { .. })
+    }
+
     /// What every draw gives, if they all give the same.
     #[inline]
     pub fn constant_value(&self) -> Option<Q> {

@@ -1,5 +1,7 @@
 //! Faults: when each strikes in a run, and whom, and what it does then.
 
+use rand::Rng;
+
 use super::calendar::Calendar;
 use super::event::Event;
 use super::front::FrontSide;
@@ -7,11 +9,11 @@ use super::machine::MachineState;
 use super::machines::Machines;
 use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, InitialHealth, LinkFault,
-    Renewals, Scenario, struck,
+    Renewals, Scenario, Timing, struck,
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
-use crate::random::{Purpose, RunSeed, StreamKey, shuffle};
+use crate::random::{Distribution, Purpose, RunSeed, Stream, StreamKey, open_unit, shuffle};
 use crate::time::{SimDuration, SimTime};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +61,10 @@ pub(super) struct Faults {
 
 impl Faults {
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
-        let horizon = scenario.timing.window_end();
         let faults = scenario.faults.iter().enumerate();
         let strikes: Vec<Strike> = faults
             .flat_map(|(number, fault)| {
-                strikes_of(fault, scenario.initial_health, key(seed, number), horizon)
+                strikes_of(fault, scenario.initial_health, key(seed, number), scenario.timing)
             })
             .collect();
         let is_autoscaled = |spec: &BackendSpec| scenario.groups[spec.group].autoscaling.is_some();
@@ -142,7 +143,8 @@ fn key(seed: RunSeed, number: usize) -> StreamKey {
     seed.stream(Purpose::FaultTargets, &format!("fault-{number}"))
 }
 
-fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, horizon: SimTime) -> Vec<Strike> {
+fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, timing: Timing) -> Vec<Strike> {
+    let horizon = timing.window_end();
     let effect = match &fault.effect {
         FaultEffect::Backends { targets, fraction, kind } => {
             let targets = Targets { candidates: in_random_order(targets, key), fraction: *fraction };
@@ -156,34 +158,17 @@ fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, horizon: Si
             let spans = fault.schedule.fixed_spans(horizon).into_iter();
             spans.map(|(at, end)| once(at, end)).collect()
         }
-        FaultSchedule::Random { time_between, duration } => {
+        FaultSchedule::Random { time_between, duration, at_least_one } => {
+            let renewals = Renewals { up: time_between, down: duration };
             let mut stream = key.child(0).generator();
-            // At least a nanosecond, so that time goes on.
-            let least = SimDuration::from_nanos(1);
-            let (free, mut left) = match initial {
-                InitialHealth::AllUp => (true, time_between.sample(&mut stream)),
-                InitialHealth::Stationary => {
-                    Renewals { up: time_between, down: duration }.stationary(&mut stream)
-                }
+            let spans = match (initial, at_least_one) {
+                (InitialHealth::AllUp, _) => renewed(renewals, SimTime::ZERO, horizon, &mut stream),
+                (InitialHealth::Stationary, false) => begun(renewals, horizon, &mut stream),
+                (InitialHealth::Stationary, true) => in_the_window(renewals, timing, &mut stream),
             };
-            let mut now = SimTime::ZERO;
-            let mut strikes = Vec::new();
-            if !free {
-                let end = now + left.max(least);
-                strikes.push(Strike { is_under_way: true, ..once(now, Some(end)) });
-                now = end;
-                left = time_between.sample(&mut stream);
-            }
-            loop {
-                now += left;
-                if now >= horizon {
-                    return strikes;
-                }
-                let end = now + duration.sample(&mut stream).max(least);
-                strikes.push(once(now, Some(end)));
-                now = end;
-                left = time_between.sample(&mut stream);
-            }
+            let strike =
+                |(start, end)| Strike { is_under_way: start == SimTime::ZERO, ..once(start, Some(end)) };
+            spans.into_iter().map(strike).collect()
         }
         FaultSchedule::Rolling { at, batch, pause, grace, restart } => {
             let StrikeEffect::Backends(targets, _) = effect else { return Vec::new() };
@@ -195,6 +180,80 @@ fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, horizon: Si
                 .collect()
         }
     }
+}
+
+/// From when to when a fault is on.
+type StrikeSpan = (SimTime, SimTime);
+
+/// A draw of how long it lasts: at least a nanosecond, so that time goes on.
+fn lasting(down: &Distribution<SimDuration>, stream: &mut Stream) -> SimDuration {
+    down.sample(stream).max(SimDuration::from_nanos(1))
+}
+
+/// Beginnings before `horizon`, after an end at time `now`.
+fn renewed(
+    renewals: Renewals<'_>,
+    mut now: SimTime,
+    horizon: SimTime,
+    stream: &mut Stream,
+) -> Vec<StrikeSpan> {
+    let mut spans = Vec::new();
+    loop {
+        now += renewals.up.sample(stream);
+        if now >= horizon {
+            return spans;
+        }
+        let end = now + lasting(renewals.down, stream);
+        spans.push((now, end));
+        now = end;
+    }
+}
+
+/// The same in the long run from time 0 on.
+fn begun(renewals: Renewals<'_>, horizon: SimTime, stream: &mut Stream) -> Vec<StrikeSpan> {
+    let (free, left) = renewals.stationary(stream);
+    let start = if free { SimTime::ZERO + left } else { SimTime::ZERO };
+    if start >= horizon {
+        return Vec::new();
+    }
+    let lasts = if free { lasting(renewals.down, stream) } else { left.max(SimDuration::from_nanos(1)) };
+    let later = renewed(renewals, start + lasts, horizon, stream);
+    [(start, start + lasts)].into_iter().chain(later).collect()
+}
+
+/// The same where the fault is on some time in the measured window, as it is with [`Renewals::chance_in`]. Exact: the state at the
+/// window's beginning is drawn among those that lead there, and what was before it backwards, since times up have no memory and
+/// the process in the long run is the same in both directions of time.
+fn in_the_window(renewals: Renewals<'_>, timing: Timing, stream: &mut Stream) -> Vec<StrikeSpan> {
+    let (window, horizon) = (timing.window_start(), timing.window_end());
+    let Renewals { up, down } = renewals;
+    let chance = open_unit(stream.next_u64()) * renewals.chance_in(timing.duration);
+    let before =
+        |at: SimTime, length: SimDuration| at.since(SimTime::ZERO).as_nanos().checked_sub(length.as_nanos());
+    let at_or_start = |nanos: Option<u64>| SimTime::from_nanos(nanos.unwrap_or(0));
+    let (first, mut free_since) = if chance < 1.0 - renewals.availability() {
+        let (passed, left) = down.under_way(stream);
+        let start = before(window, passed);
+        ((at_or_start(start), window + left.max(SimDuration::from_nanos(1))), start.map(SimTime::from_nanos))
+    } else {
+        // An exponential time that is shorter than the window.
+        let most = -libm::expm1(-(timing.duration.as_nanos() as f64) / up.mean());
+        let wait = -up.mean() * libm::log1p(-most * open_unit(stream.next_u64()));
+        let start =
+            window + SimDuration::from_nanos_f64(wait).min(timing.duration - SimDuration::from_nanos(1));
+        ((start, start + lasting(down, stream)), Some(window))
+    };
+    let mut spans = vec![first];
+    while let Some(end) =
+        free_since.and_then(|since| before(since, up.sample(stream))).map(SimTime::from_nanos)
+    {
+        let start = before(end, lasting(down, stream));
+        spans.push((at_or_start(start), end));
+        free_since = start.map(SimTime::from_nanos);
+    }
+    spans.reverse();
+    spans.extend(renewed(renewals, first.1, horizon, stream));
+    spans
 }
 
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
@@ -221,7 +280,7 @@ mod tests {
 
     use super::*;
     use crate::ids::Id;
-    use crate::random::Distribution;
+    use crate::stats::Moments;
 
     fn at(seconds: u64) -> SimTime {
         SimTime::ZERO + SimDuration::from_secs(seconds)
@@ -235,7 +294,9 @@ mod tests {
     }
 
     fn strikes(fault: &Fault, horizon: SimTime) -> Vec<Strike> {
-        strikes_of(fault, InitialHealth::AllUp, key(RunSeed::new(1, 0), 0), horizon)
+        let timing =
+            Timing { warmup: SimDuration::ZERO, duration: horizon.since(SimTime::ZERO), ..Timing::default() };
+        strikes_of(fault, InitialHealth::AllUp, key(RunSeed::new(1, 0), 0), timing)
     }
 
     fn spans(fault: &Fault) -> Vec<(u64, Option<u64>)> {
@@ -281,11 +342,64 @@ mod tests {
     #[test]
     fn random_faults_have_their_rate() {
         let exponential = |secs| Distribution::exponential(SimDuration::from_secs(secs)).unwrap();
-        let schedule = FaultSchedule::Random { time_between: exponential(90), duration: exponential(10) };
+        let schedule = FaultSchedule::Random {
+            time_between: exponential(90),
+            duration: exponential(10),
+            at_least_one: false,
+        };
         let found = strikes(&fault(1, 1.0, schedule), at(1_000_000));
         // A renewal process with cycles of mean 100 s and deviation sqrt(90^2 + 10^2): 10 000 +- 91.
         assert!((found.len() as f64 - 10_000.0).abs() < 4.0 * 91.0, "{}", found.len());
         assert!(found.windows(2).all(|pair| pair[0].end.unwrap() <= pair[1].at));
+    }
+
+    #[test]
+    fn a_fault_that_is_asked_to_happen_is_as_those_that_happen_by_themselves() {
+        // Outages of ten minutes or so, one in twenty hours, in a window of half an hour after half an hour.
+        let up = Distribution::exponential(SimDuration::from_secs(72_000)).unwrap();
+        let down = Distribution::lognormal(SimDuration::from_secs(600), 1.0).unwrap();
+        let renewals = Renewals { up: &up, down: &down };
+        let length = SimDuration::from_secs(1800);
+        let timing = Timing { warmup: length, duration: length, ..Timing::default() };
+        let key = key(RunSeed::new(1, 0), 0);
+        // Seconds within the window, and before it.
+        let seconds = |spans: &[StrikeSpan]| -> [f64; 2] {
+            let within = |from: SimTime, to: SimTime| {
+                let on = spans.iter().map(|(start, end)| (*(start.max(&from)), *(end.min(&to))));
+                on.map(|(start, end)| if start < end { end.since(start).as_secs_f64() } else { 0.0 }).sum()
+            };
+            [within(timing.window_start(), timing.window_end()), within(SimTime::ZERO, timing.window_start())]
+        };
+        let (mut by_itself, mut asked) =
+            ([Moments::default(), Moments::default()], [Moments::default(), Moments::default()]);
+        let tries = 60_000;
+        for run in 0..tries {
+            let spans = begun(renewals, timing.window_end(), &mut key.child(run).generator());
+            let found = seconds(&spans);
+            if found[0] > 0.0 {
+                by_itself.iter_mut().zip(found).for_each(|(moments, value)| moments.add(value));
+            }
+            let spans = in_the_window(renewals, timing, &mut key.child(tries + run).generator());
+            assert!(
+                spans.windows(2).all(|pair| pair[0].0 < pair[0].1 && pair[0].1 <= pair[1].0),
+                "{spans:?}"
+            );
+            let found = seconds(&spans);
+            assert!(found[0] > 0.0, "{spans:?}");
+            asked.iter_mut().zip(found).for_each(|(moments, value)| moments.add(value));
+        }
+        let chance = renewals.chance_in(length);
+        let (happened, expected) = (by_itself[0].count() as f64, tries as f64 * chance);
+        assert!((happened - expected).abs() < 4.0 * expected.sqrt(), "{happened}, expected {expected}");
+        for (by_itself, asked) in by_itself.iter().zip(&asked) {
+            let error = by_itself.std_dev() / (by_itself.count() as f64).sqrt();
+            assert!(
+                (by_itself.mean() - asked.mean()).abs() < 4.0 * error,
+                "{} {} +- {error}",
+                by_itself.mean(),
+                asked.mean()
+            );
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Scenario {
         let machines = self.groups.iter().filter_map(|group| group.server.failures.as_ref());
         let machines = machines.map(|failures| (&failures.time_to_failure, &failures.time_to_repair));
         let faults = self.faults.iter().filter_map(|fault| match &fault.schedule {
-            FaultSchedule::Random { time_between, duration } => Some((time_between, duration)),
+            FaultSchedule::Random { time_between, duration, .. } => Some((time_between, duration)),
             _ => None,
         });
         machines.chain(faults).map(|(up, down)| Renewals { up, down })
@@ -137,6 +137,11 @@ impl Renewals<'_> {
     pub fn availability(self) -> f64 {
         let (up, down) = (self.up.mean(), self.down.mean());
         if up + down > 0.0 { up / (up + down) } else { 1.0 }
+    }
+
+    /// The probability that it is down some time in a window of the long run, where times up have no memory.
+    pub fn chance_in(self, window: SimDuration) -> f64 {
+        1.0 - self.availability() * libm::exp(-(window.as_nanos() as f64) / self.up.mean())
     }
 
     /// Whether it is up at a moment of the long run, and how long it stays so: exact, since the state has the probability of its

@@ -16,8 +16,10 @@ use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
 use crate::metrics::unit::Unit;
 use crate::random::Distribution;
+use crate::sim::builder::ScenarioBuilder;
 use crate::sim::scenario::{
-    BackendFault, BackendSpec, Factor, FailureMode, Fault, FaultEffect, FaultSchedule, LinkFault, Timing,
+    BackendFault, BackendSpec, Factor, FailureMode, Fault, FaultEffect, FaultSchedule, InitialHealth,
+    LinkFault, Timing,
 };
 use crate::time::{SimDuration, SimTime};
 
@@ -106,6 +108,10 @@ struct Random {
     /// How long it lasts each time.
     #[schemars(extend("examples" = [{ "exponential": { "mean": "10m" } }]))]
     duration: Distribution<SimDuration>,
+    /// Whether only such replications are drawn in whose measured window it is on some time. It says how many of all windows
+    /// those are; what is measured is of those alone. It needs an exponential `time_between` and `initial_health = "stationary"`.
+    #[serde(default)]
+    at_least_one: bool,
 }
 
 /// Backends, by one of `zone`, `group` and `backends`, or the network between two zones, by `link`.
@@ -132,7 +138,7 @@ pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<
     let faults = written.iter().enumerate().map(|(index, fault)| {
         let path = KeyPath::to("faults").member(index);
         fault.has_its_keys(&path)?;
-        let schedule = fault.schedule(&history.world.timing, &path)?;
+        let schedule = fault.schedule(history.world, &path)?;
         let effect = fault.effect(schedule.start(), history, &path)?;
         Ok(Fault { effect, schedule })
     });
@@ -178,12 +184,14 @@ impl WrittenFault {
         }
     }
 
-    fn schedule(&self, timing: &Timing, path: &KeyPath) -> Result<FaultSchedule, Problem> {
-        if let Some(Random { time_between, duration }) = &self.random {
+    fn schedule(&self, world: &ScenarioBuilder, path: &KeyPath) -> Result<FaultSchedule, Problem> {
+        let timing = &world.timing;
+        if let Some(random @ Random { time_between, duration, at_least_one }) = &self.random {
+            random.can_be_asked(world, || path.key("random"))?;
             let cycle = SimDuration::from_nanos_f64(time_between.mean() + duration.mean());
             rarely(cycle, timing, || path.key("random"))?;
             let (time_between, duration) = (time_between.clone(), duration.clone());
-            return Ok(FaultSchedule::Random { time_between, duration });
+            return Ok(FaultSchedule::Random { time_between, duration, at_least_one: *at_least_one });
         }
         let at = self.at.ok_or_else(|| Problem::missing_key(path.clone(), "at"))?;
         // Those after the window meet connections that began in it.
@@ -255,6 +263,32 @@ impl WrittenFault {
         }
         let fraction = self.target.fraction.unwrap_or(Ratio::new(1.0).expect("one is a ratio"));
         Ok(FaultEffect::Backends { targets, fraction, kind })
+    }
+}
+
+impl Random {
+    /// Checks that how likely its being on in the window is, is known exactly, if it is asked to be on.
+    fn can_be_asked(&self, world: &ScenarioBuilder, path: impl FnOnce() -> KeyPath) -> Result<(), Problem> {
+        if !self.at_least_one {
+            return Ok(());
+        }
+        if !self.time_between.is_memoryless() {
+            let what = "is not exponential: how many windows have at least one is not known exactly";
+            return refuse(
+                path().key("time_between"),
+                what,
+                "write an exponential one, or at_least_one = false",
+            );
+        }
+        if world.initial_health != InitialHealth::Stationary {
+            let what = "needs a world that begins in its long run";
+            return refuse(
+                path().key("at_least_one"),
+                what,
+                "write simulation.initial_health = \"stationary\"",
+            );
+        }
+        Ok(())
     }
 }
 

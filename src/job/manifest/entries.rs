@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::Experiment;
+use crate::experiment::{Cell, Experiment};
 use crate::job::agenda::{Agenda, CellEnd};
 use crate::job::warmup::{FoundWarmup, PILOTS};
 use crate::metrics::Metric;
@@ -10,6 +10,7 @@ use crate::metrics::unit::Unit;
 use crate::results::steadiness::Series;
 use crate::results::tables::CellSummary;
 use crate::sim::history::HAPPENINGS_MAX;
+use crate::sim::scenario::{Fault, FaultSchedule, Renewals};
 use crate::stats::Tolerance;
 
 /// A warm-up that was found.
@@ -90,6 +91,48 @@ impl ShortWarmup {
         format!(
             "the warm-up looks too short for {name}: {series} still show the beginning of the run for {seconds} s, which \
              changes their mean by {share}; lengthen simulation.warmup, or write \"auto\""
+        )
+    }
+}
+
+/// A fault that is on some time in every measured window of a cell, because it was asked to happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskedFault {
+    /// The cell's number.
+    pub cell: usize,
+    /// The cell in words.
+    pub name: String,
+    /// The fault's number in the file, from 0.
+    pub fault: usize,
+    /// How many of all windows have it, as a share: the weight of what was measured.
+    pub chance: f64,
+}
+
+impl AskedFault {
+    /// Those of all cells.
+    pub(super) fn all(experiment: &Experiment) -> Vec<Self> {
+        let of_cell = |cell: &Cell| {
+            let scenario = experiment.scenario(cell);
+            let chance = |fault: &Fault| match &fault.schedule {
+                FaultSchedule::Random { time_between: up, duration: down, at_least_one: true } => {
+                    Some(Renewals { up, down }.chance_in(scenario.timing.duration))
+                }
+                _ => None,
+            };
+            let asked =
+                |(fault, chance)| Self { cell: cell.index, name: experiment.describe(cell), fault, chance };
+            let chances = scenario.faults.iter().map(chance).enumerate();
+            chances.filter_map(|(fault, chance)| Some(asked((fault, chance?)))).collect::<Vec<Self>>()
+        };
+        experiment.cells().iter().flat_map(of_cell).collect()
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { name, fault, chance, .. } = self;
+        format!(
+            "every measured window of {name} has fault {fault}, which was asked to happen: what is measured is what it costs when \
+             it does; it does in {} of all windows",
+            Unit::Percent.text(*chance)
         )
     }
 }

@@ -16,8 +16,14 @@ impl<Q: Quantity> Distribution<Q> {
     /// A draw of what is left of an interval of this distribution that is met under way. Exact, as far as floating point goes,
     /// where the mean is finite.
     pub fn residual<R: Rng + ?Sized>(&self, rng: &mut R) -> Q {
+        self.under_way(rng).1
+    }
+
+    /// The same with what has passed of the interval: the two parts of it.
+    pub fn under_way<R: Rng + ?Sized>(&self, rng: &mut R) -> (Q, Q) {
         let whole = self.length_biased(rng);
-        Q::from_draw(whole * open_unit(rng.next_u64()))
+        let left = whole * open_unit(rng.next_u64());
+        (Q::from_draw(whole - left), Q::from_draw(left))
     }
 
     /// A draw of the length of an interval that is met under way.

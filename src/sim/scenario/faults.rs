@@ -96,6 +96,9 @@ pub enum FaultSchedule {
         time_between: Distribution<SimDuration>,
         /// How long it lasts.
         duration: Distribution<SimDuration>,
+        /// Whether only replications are drawn in whose measured window it is on some time. Then the world begins in its long
+        /// run, and `time_between` has no memory.
+        at_least_one: bool,
     },
     /// One batch of the targets after the other: draining for `grace`, then refusing for `restart`, then a pause.
     Rolling {

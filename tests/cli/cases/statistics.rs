@@ -223,3 +223,39 @@ fn a_warm_up_that_is_found_and_a_stationary_start_forget_that_all_was_well() {
     assert_status(&output, 1);
     assert!(stderr(&output).contains("simulation.initial_health = \"stationary\""), "{}", stderr(&output));
 }
+
+#[test]
+fn a_rare_fault_that_is_asked_to_happen_says_how_often_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+        name = "rare"
+        simulation = { initial_health = "stationary", replications = 20, warmup = "1m", duration = "10m", sample_interval = "1m" }
+        region = { name = "r", zones = ["a"] }
+        server = { workers = "unlimited", service_time = { constant = "1ms" } }
+        backend_service.backends = [{ group = "g", zone = "a", size = 2 }]
+        clients = [{ name = "c", kind = "vm", zone = "a", arrivals = { poisson = { rate = 5.0 } } }]
+        faults = [{ target = { zone = "a" }, random = { time_between = { exponential = { mean = "100h" } }, duration = { constant = "5m" }, at_least_one = true } }]
+    "#;
+    fs::write(folder.path().join("rare.toml"), text).unwrap();
+    let said = stderr(&run_case(folder.path(), "rare", &[]));
+    // Up 100 h of 100 h and 5 min, and then for ten minutes more.
+    assert!(said.contains("every measured window of") && said.contains("0.25 % of all windows"), "{said}");
+    let manifest = fs::read_to_string(folder.path().join("out/manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let chance = manifest["asked_for"][0]["chance"].as_f64().unwrap();
+    assert!((chance - (1.0 - 1200.0 / 1201.0 * (-1.0_f64 / 600.0).exp())).abs() < 1e-12, "{chance}");
+    let failed = column(folder.path(), "runs.csv", "failed_connections");
+    assert!(
+        failed.iter().filter(|failed| **failed > 0.0).count() >= 18,
+        "it strikes in every one: {failed:?}"
+    );
+    for (path, value, says) in [
+        ("simulation.initial_health", "all_up", "begins in its long run"),
+        ("faults.0.random.time_between", "{ constant = \"1h\" }", "is not exponential"),
+    ] {
+        let set = format!("{path}={value}");
+        let output = zonesim(folder.path(), &["run", "rare.toml", "--dry-run", "--set", &set]);
+        assert_status(&output, 2);
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
