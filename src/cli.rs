@@ -302,6 +302,12 @@ fn check_has_results(folder: &Path) -> Result<(), UsageError> {
     )))
 }
 
+/// Says of what the means of the results in `folder` are, if not of all windows.
+fn say_conditions(folder: &Path, console: &Console) {
+    let manifest = Manifest::read(folder);
+    manifest.iter().flat_map(Manifest::conditions).for_each(|line| console.caution(&line));
+}
+
 /// The folder beside the missing `folder` whose name is most like its own.
 fn neighbour(folder: &Path) -> Option<PathBuf> {
     let parent = folder.parent()?;

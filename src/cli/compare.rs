@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::console::Console;
 use super::table::cells_text;
-use super::{AnswerFormat, Status, check_has_results};
+use super::{AnswerFormat, Status, check_has_results, say_conditions};
 use crate::answers::compare::records::records;
 use crate::answers::compare::{Comparison, FAMILY_ERROR, compare as compare_all};
 use crate::results::observed::Observed;
@@ -35,6 +35,7 @@ pub(super) struct CompareArgs {
 
 pub(super) fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Status> {
     check_has_results(&args.folder)?;
+    say_conditions(&args.folder, console);
     let observed = Observed::read(&args.folder)?;
     let comparison = compare_all(&observed, args.baseline.as_deref(), &args.metric)?;
     let answer = match args.format {

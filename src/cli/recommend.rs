@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::console::Console;
-use super::{Status, TextFormat, check_has_results};
+use super::{Status, TextFormat, check_has_results, say_conditions};
 use crate::answers::compare::FAMILY_ERROR;
 use crate::answers::recommend::{
     Constraint, RankedCandidate, RecommendRequest, Section, more_replications, recommend as recommend_all,
@@ -41,6 +41,7 @@ pub(super) struct RecommendArgs {
 
 pub(super) fn recommend(args: &RecommendArgs, console: &Console) -> anyhow::Result<Status> {
     check_has_results(&args.folder)?;
+    say_conditions(&args.folder, console);
     let constraints = args.subject_to.iter().map(|text| text.parse::<Constraint>());
     let constraints = constraints.collect::<Result<Vec<_>, _>>()?;
     let request =

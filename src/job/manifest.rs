@@ -165,12 +165,17 @@ impl Manifest {
         let quiet: Vec<String> = self.nothing_began.iter().map(QuietCell::text).collect();
         let left_out: Vec<String> = self.events_left_out.iter().map(LeftOutEvents::text).collect();
         let unforgotten = self.unforgotten.clone();
-        let asked: Vec<String> = self.asked_for.iter().map(AskedFault::text).collect();
+        let asked = self.conditions();
         let out_of_ports: Vec<String> = self.out_of_ports.iter().map(OutOfPorts::text).collect();
         [asked, quiet, out_of_ports, short, unforgotten, imprecise, left_out]
             .into_iter()
             .flat_map(|lines| cut(lines, "cells"))
             .collect()
+    }
+
+    /// Of what the means of the folder are, if not of all windows: a line each.
+    pub fn conditions(&self) -> Vec<String> {
+        cut(self.asked_for.iter().map(AskedFault::text).collect(), "cells")
     }
 
     /// Warnings of what is offered too much, which whoever runs the job hears before it.
