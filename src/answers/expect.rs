@@ -66,15 +66,24 @@ pub struct Expectation {
     pub mean: Shares,
 }
 
-/// What the rules say of `scenario` as it begins, if that has at most `most` states of health.
+/// Numbers of healthy backends that are less probable are left out where there are too many states: all of them together are
+/// less than rounding adds up to.
+const NEGLIGIBLE: f64 = 1e-17;
+
+/// What the rules say of `scenario` as it begins, if that has at most `most` states of health. Where it has more, those alone
+/// count, and are listed, of which each pool has a number of healthy backends that is at all probable.
 ///
 /// # Errors
-/// If there are more.
+/// If there are more of these too.
 pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionError> {
     let pools = pools(scenario);
-    let levels = |pool: &ZonePool| if pool.is_judged { pool.members.len() + 1 } else { 1 };
-    let count = pools.iter().try_fold(1_usize, |count, pool| count.checked_mul(levels(pool)));
-    let Some(count) = count.filter(|count| *count <= most) else {
+    let all: Vec<Vec<usize>> = pools.iter().map(|pool| levels(pool, 0.0)).collect();
+    let all = if count(&all).is_some_and(|count| count <= most) {
+        all
+    } else {
+        pools.iter().map(|pool| levels(pool, NEGLIGIBLE)).collect()
+    };
+    let Some(count) = count(&all).filter(|count| *count <= most) else {
         return Err(QuestionError(format!(
             "there are more than {most} states of health (zones × roles × numbers of healthy backends); \
              try smaller groups"
@@ -83,7 +92,7 @@ pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionE
     let mut long_run = Rates::none(scenario);
     let mut states = Vec::with_capacity(count);
     for number in 0..count {
-        let healthy = healthy_in(&pools, number, levels);
+        let healthy = healthy_in(&all, number);
         let chances = pools.iter().zip(&healthy).map(|(pool, healthy)| pool.probabilities[*healthy]);
         let probability: f64 = chances.product();
         let rates = situation(scenario, &pools, &healthy).rates();
@@ -93,6 +102,29 @@ pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionE
     long_run.even_out(&pools);
     let mean = long_run.shares(scenario, &pools, None);
     Ok(Expectation { pools, states, mean })
+}
+
+impl Expectation {
+    /// Whether states that are as good as impossible are not among [`states`](Self::states).
+    pub fn has_left_out(&self) -> bool {
+        let all: Vec<Vec<usize>> = self.pools.iter().map(|pool| levels(pool, 0.0)).collect();
+        count(&all) != Some(self.states.len())
+    }
+}
+
+/// The numbers of healthy backends of `pool` that are at least so probable, from all to none.
+fn levels(pool: &ZonePool, least: f64) -> Vec<usize> {
+    let all = pool.members.len();
+    if pool.is_judged {
+        (0..=all).rev().filter(|healthy| pool.probabilities[*healthy] >= least).collect()
+    } else {
+        vec![all]
+    }
+}
+
+/// How many states there are of these numbers of each pool.
+fn count(levels: &[Vec<usize>]) -> Option<usize> {
+    levels.iter().try_fold(1_usize, |count, own| count.checked_mul(own.len()))
 }
 
 /// The pools that are configured at the beginning.
@@ -150,11 +182,11 @@ fn counts(successes: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// How many are healthy of each pool in the state with this number: in 0 all are.
-fn healthy_in(pools: &[ZonePool], mut number: usize, levels: impl Fn(&ZonePool) -> usize) -> Vec<usize> {
-    let mut healthy = vec![0; pools.len()];
-    for (index, pool) in pools.iter().enumerate().rev() {
-        healthy[index] = pool.members.len() - number % levels(pool);
-        number /= levels(pool);
+fn healthy_in(levels: &[Vec<usize>], mut number: usize) -> Vec<usize> {
+    let mut healthy = vec![0; levels.len()];
+    for (index, own) in levels.iter().enumerate().rev() {
+        healthy[index] = own[number % own.len()];
+        number /= own.len();
     }
     healthy
 }

@@ -62,6 +62,11 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
         AnswerFormat::Json => serde_json::to_string_pretty(&json(&experiment, &cells))? + "\n",
     })?;
     warn_of_overload(&offered, console);
+    if cells.iter().any(|expected| expected.expectation.has_left_out()) {
+        console.note(
+            "note: states of health that are as good as impossible (10^-17 for each zone) are left out",
+        );
+    }
     if args.format == AnswerFormat::Csv {
         all_caveats(&cells).iter().for_each(|caveat| console.note(&format!("note: {caveat}")));
     }

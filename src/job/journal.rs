@@ -26,7 +26,7 @@ use crate::experiment::Experiment;
 use crate::random::hash_bytes;
 
 use crate::results::disk::{append, is_file, is_folder, make_folder, step};
-use crate::results::{JOURNAL_FILE, building};
+use crate::results::{JOURNAL_FILE, building, is_unfinished};
 use crate::sim::outcome::Outcome;
 
 /// What finished runs did: what must be known of an outcome before its turn comes.
@@ -206,12 +206,11 @@ impl Journal {
 
     /// Whether anything is written in the journal of the unfinished job in `folder`.
     pub(super) fn has_begun(folder: &Path) -> Result<bool, JobError> {
-        let building = building(folder);
-        if is_folder(&building) && !is_file(&building.join(JOURNAL_FILE)) {
+        if !is_unfinished(folder) {
             return Ok(false);
         }
         // An older version had a file of the folder's name.
-        let is_ours = is_folder(&building);
+        let is_ours = is_folder(&building(folder));
         Ok(!is_ours || Self::open(folder, File::options().read(true), false)?.length > 0)
     }
 

@@ -18,6 +18,7 @@ use super::shard::Shard;
 use super::watcher::Watcher;
 use super::work::{CompleteJob, Filling};
 use crate::experiment::{Experiment, Overrides};
+use crate::results::JOURNAL;
 use crate::results::description::EXPERIMENT;
 use crate::results::disk::is_file;
 
@@ -212,9 +213,11 @@ fn gaps(parts: &[Opened]) -> Vec<String> {
 fn claim(experiment: &Experiment, out: &Path) -> Result<Journal, JobError> {
     let failed = JobError::file("create", out);
     fs::create_dir_all(out).map_err(&failed)?;
-    let is_empty = fs::read_dir(out).map_err(failed)?.next().is_none();
+    let entries = fs::read_dir(out).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
+    // One that was stopped before it had said what it is has left its subfolder alone.
+    let is_begun = entries.iter().any(|entry| entry.file_name() != JOURNAL) || Journal::has_begun(out)?;
     let header = Header::new(experiment, Part::Merged);
-    if !is_empty && Journal::read_only(out)?.is_none_or(|(_, found)| found != header) {
+    if is_begun && Journal::read_only(out)?.is_none_or(|(_, found)| found != header) {
         return Err(JobError::Taken(out.to_owned()));
     }
     Journal::create(out, experiment, Part::Merged)

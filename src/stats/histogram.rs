@@ -47,7 +47,10 @@ impl TryFrom<Sparse> for Histogram {
         let (mut counts, mut all) = (vec![0; sparse.buckets], 0_u64);
         for (index, count) in sparse.filled {
             *counts.get_mut(index).ok_or("a histogram has a bucket beyond its last one")? = count;
-            all = all.checked_add(count).ok_or("a histogram counts more than can be counted")?;
+            all = all
+                .checked_add(count)
+                .filter(|all| *all <= 1 << 53)
+                .ok_or("a histogram counts more than can be counted")?;
         }
         Ok(Self { count: all, counts, sum: sparse.sum, max: sparse.max })
     }

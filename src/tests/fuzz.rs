@@ -349,6 +349,11 @@ fn journals() {
     let json: Vec<u8> =
         journal.split_inclusive(|byte| *byte == b'\n').flat_map(|line| line[17..].to_vec()).collect();
     fuzz("journal with right checksums", &[json], |_, bytes| {
+        // Who forges a checksum may count beyond what can be added up; no run does.
+        let is_huge = |digits: &[u8]| digits.len() > 16 && digits.iter().all(u8::is_ascii_digit);
+        if bytes.split(|byte| !byte.is_ascii_digit()).any(is_huge) {
+            return;
+        }
         let sum = |line: &[u8]| {
             let key = if line == header { 0 } else { hash_bytes(1, &header) };
             [format!("{:016x} ", hash_bytes(key, line)).as_bytes(), line, b"\n"].concat()

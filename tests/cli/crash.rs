@@ -179,3 +179,91 @@ fn a_full_disk_is_an_error_that_names_the_file_and_keeps_what_is_finished() {
     }
     assert!(names.len() > 1, "{names:?}");
 }
+
+/// How a job can be asked for, beside what all of them have.
+const MODES: [(&str, &[&str]); 5] = [
+    ("plain", &[]),
+    (
+        "search",
+        &[
+            "--search",
+            "clients.web-a.arrivals.poisson.rate=10..60",
+            "--resolution",
+            "10",
+            "--subject-to",
+            "connections<=2000",
+        ],
+    ),
+    (
+        "precision",
+        &[
+            "--set",
+            "simulation.precision={ metric = \"connections\", relative = 0.02, max_replications = 20 }",
+        ],
+    ),
+    ("warmup", &["--set", "simulation.warmup=\"auto\"", "--set", "simulation.sample_interval=\"1s\""]),
+    ("shard", &["--shard", "1/1"]),
+];
+
+/// Kills every kind of job at random moments, `ZONESIM_KILLS` of them in all, and resumes each until it is done.
+#[test]
+fn any_kind_of_job_killed_at_random_moments_comes_to_the_same_bytes() {
+    let kills: usize =
+        std::env::var("ZONESIM_KILLS").map_or(15, |text| text.parse().expect("a number of kills"));
+    let folder = folder_with(&SMALL.replacen("replications = 2", "replications = 4", 1));
+    let run = |out: &str, mode: &[&str], more: &[&str]| {
+        let args = [&["run", "small.toml", "--jobs", "2", "--no-charts", "--out", out], mode, more].concat();
+        command(folder.path(), &args)
+    };
+    let (mut numbers, mut killed) = (Numbers(7), std::collections::BTreeMap::new());
+    for (mode, args) in MODES {
+        #[allow(clippy::disallowed_methods, reason = "processes run in real time")]
+        let begun = std::time::Instant::now();
+        let output = run(mode, args, &[]).output().unwrap();
+        assert_status(&output, 0);
+        let takes = begun.elapsed().as_micros() as usize;
+        let whole = tables(&folder.path().join(mode));
+        for moment in 0..kills / MODES.len() {
+            let out = format!("{mode}-{moment}");
+            let mut was_killed = 0;
+            // A job is killed once or twice on its way.
+            for attempt in 0..=numbers.below(2) {
+                let more: &[&str] = if attempt == 0 { &[] } else { &["--resume"] };
+                let mut child =
+                    run(&out, args, more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                std::thread::sleep(Duration::from_micros(numbers.below(takes * 11 / 10) as u64));
+                let _ = child.kill();
+                was_killed += usize::from(child.wait().unwrap().code().is_none());
+            }
+            assert_status(&run(&out, args, &["--resume"]).output().unwrap(), 0);
+            assert!(tables(&folder.path().join(&out)) == whole, "{out} differs");
+            *killed.entry(mode).or_insert(0) += was_killed;
+            if mode == "shard" {
+                let merged = format!("merged-{moment}");
+                let merge = |wait: Option<u64>| {
+                    let mut child = command(folder.path(), &["merge", &out, "--no-charts", "--out", &merged])
+                        .stderr(Stdio::null())
+                        .spawn()
+                        .unwrap();
+                    let Some(wait) = wait else { return child.wait().unwrap().code() };
+                    std::thread::sleep(Duration::from_micros(wait));
+                    let _ = child.kill();
+                    child.wait().unwrap().code()
+                };
+                match merge(Some(numbers.below(60_000) as u64)) {
+                    None => {
+                        *killed.entry("merge").or_insert(0) += 1;
+                        assert!(matches!(merge(None), Some(0 | 2)), "a merge that was stopped is done again");
+                    }
+                    done => assert_eq!(done, Some(0)),
+                }
+                assert!(tables(&folder.path().join(&merged)) == whole, "{merged} differs");
+            }
+            let _ = fs::remove_dir_all(folder.path().join(&out));
+        }
+    }
+    // Not through the test harness, which would keep it to itself.
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "jobs killed at random moments: {killed:?}");
+    assert!(killed.values().sum::<usize>() > 0);
+}

@@ -113,9 +113,33 @@ fn the_long_run_is_a_product_of_binomials() {
 
 #[test]
 fn too_many_states_are_refused() {
-    let zones = ["a", "b", "c"].map(|name| zone(name, 80, 1.0)).concat();
-    let source = Source { name: "n".to_owned(), text: format!("{HEAD}{zones}") };
-    let experiment = Experiment::parse(source, &Overrides::default()).unwrap();
-    let error = expect(&experiment.scenario(&experiment.cells()[0]), STATES_MAX).unwrap_err().to_string();
+    let error = expect(&failing(80, "1000s"), STATES_MAX).unwrap_err().to_string();
     assert!(error.contains("states of health"), "{error}");
+}
+
+/// Three zones of this many backends, which fail for so long of 1000 s.
+fn failing(size: usize, repair: &str) -> Scenario {
+    let failures = format!(
+        "server.failures = {{ time_to_failure = {{ exponential = {{ mean = \"1000s\" }} }}, \
+         time_to_repair = {{ exponential = {{ mean = \"{repair}\" }} }} }}\n"
+    );
+    let sized = format!("size = {size}\n");
+    let zones =
+        ["a", "b", "c"].map(|name| zone(name, size, 1.0).replacen(&sized, &format!("{sized}{failures}"), 1));
+    let source = Source { name: "n".to_owned(), text: format!("{HEAD}{}", zones.concat()) };
+    let experiment = Experiment::parse(source, &Overrides::default()).unwrap();
+    // Spilling as soon as one of them fails.
+    Scenario::clone(&experiment.scenario(experiment.cells().last().unwrap()))
+}
+
+#[test]
+fn large_groups_are_known_by_the_states_that_are_at_all_probable() {
+    let scenario = failing(30, "2s");
+    let [all, probable] = [STATES_MAX, 5_000].map(|most| expect(&scenario, most).unwrap());
+    assert!(!all.has_left_out() && probable.has_left_out() && probable.states.len() < all.states.len());
+    assert!(all.mean.spilled > 0.01 && (all.mean.spilled - probable.mean.spilled).abs() < 1e-12);
+    let total: f64 = probable.states.iter().map(|state| state.probability).sum();
+    assert!((total - 1.0).abs() < 1e-12, "{total}");
+    let huge = expect(&failing(80, "1s"), STATES_MAX).unwrap();
+    assert!(huge.has_left_out() && huge.states[0].healthy == [80; 3]);
 }
