@@ -118,7 +118,7 @@ fn a_job_killed_at_any_moment_loses_only_runs_in_flight() {
 
 #[test]
 fn a_folder_in_use_is_refused() {
-    let folder = folder_with(&SMALL.replacen("replications = 2", "replications = 100000", 1));
+    let folder = folder_with(&SMALL.replacen("replications = 2", "replications = 10000", 1));
     let args = ["run", "small.toml", "--jobs", "1", "--no-charts", "--out", "out"];
     let mut first = command(folder.path(), &args).stderr(Stdio::null()).spawn().unwrap();
     wait_for_runs(&mut first, &folder.path().join("out"), 1);

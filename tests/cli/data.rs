@@ -149,7 +149,7 @@ fn impossible_traffic_is_refused() {
 
 #[test]
 fn a_job_is_not_resumed_with_other_data() {
-    let text = with_files().replacen("replications = 2", "replications = 100000", 1);
+    let text = with_files().replacen("replications = 2", "replications = 10000", 1);
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), &text, SIZES, TRACE);
     let args = ["run", "small.toml", "--jobs", "1", "--no-charts", "--out", "out"];
