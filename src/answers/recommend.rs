@@ -1,7 +1,7 @@
 //! The cell of a results folder that is best and keeps to constraints with confidence.
 //!
 //! A constraint is kept if the confidence bound lies within the limit, not if the estimate does. All that is said of one
-//! circumstance is right together with 95 % confidence: half of the error is that of the bounds, one-sided for each constraint
+//! circumstance is right together with 95 % confidence: half of the error is that of the intervals of each constraint
 //! and candidate, because the best is chosen among them; the other half that of the differences of any two candidates, because
 //! the data choose the leader.
 

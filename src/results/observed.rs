@@ -176,8 +176,8 @@ impl Observed {
         other: &ResultCell,
         metric: usize,
     ) -> Option<PairedTest> {
-        let is_ruled = [baseline, other].iter().all(|cell| self.nature(cell, metric).is_ruled);
-        pairs.test(is_ruled).filter(|_| pairs.len() > 1)
+        let natures = [baseline, other].map(|cell| self.nature(cell, metric));
+        pairs.test(pairs.is_ruled(natures)).filter(|_| pairs.len() > 1)
     }
 
     /// What each of `cells` gave for the column `metric`.

@@ -2,7 +2,7 @@
 
 #[cfg(doc)]
 use super::Estimate;
-use super::{Moments, Sample, SkewedEstimate};
+use super::{Moments, Nature, Range, Sample, SkewedEstimate};
 
 /// Two samples whose values of the same position belong to the same replication.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,8 +75,17 @@ impl Paired {
         (self.baseline.over(all.clone()), self.other.over(all))
     }
 
+    /// Whether differences that are all alike, of a metric of these natures in the baseline and in the other, are so by rule:
+    /// where nothing differs between replications, and for times and sizes that all replications have.
+    pub fn is_ruled(&self, natures: [Nature; 2]) -> bool {
+        let is_exact = |sample: &Sample, nature: Nature| {
+            nature.is_ruled || nature.range == Range::Amount && sample.hit() == sample.len()
+        };
+        is_exact(&self.baseline, natures[0]) && is_exact(&self.other, natures[1])
+    }
+
     /// The paired t test; of ratios of means with the spread of the delta method. `is_ruled` says whether differences that
-    /// are all alike are so by rule, and not by chance ([`Nature`](super::Nature)). `None` where one of the two has no
+    /// are all alike are so by rule, and not by chance ([`is_ruled`](Self::is_ruled)). `None` where one of the two has no
     /// estimate.
     pub fn test(&self, is_ruled: bool) -> Option<PairedTest> {
         let (baseline, other) = (self.baseline.spread()?, self.other.spread()?);
@@ -153,6 +162,8 @@ mod tests {
         );
         let six = of(6).test(false).unwrap();
         assert_eq!((six.p_value(), six.ends(0.05)), (Some(0.031_25), Some((2.0, 2.0))));
+        let nature = |range| [Nature { range, is_ruled: false }; 2];
+        assert!(of(3).is_ruled(nature(Range::Amount)) && !of(3).is_ruled(nature(Range::Count)));
         let ruled = of(3).test(true).unwrap();
         assert_eq!((ruled.p_value(), ruled.ends(0.05)), (Some(0.0), Some((2.0, 2.0))));
     }

@@ -2,7 +2,7 @@
 
 use super::{Constraint, ConstraintStanding};
 use crate::results::observed::Observed;
-use crate::stats::{Estimate, Nature, Sample};
+use crate::stats::{Estimate, Interval, Nature, Sample};
 
 /// A share that is all but all.
 const LARGEST: f64 = 1.0 - 1e-9;
@@ -25,7 +25,7 @@ pub struct RankedCandidate {
 pub struct Check {
     /// The estimate.
     pub value: Option<f64>,
-    /// One-sided bounds, each at the corrected confidence.
+    /// The ends of its interval at the corrected confidence.
     pub ends: Option<(f64, f64)>,
     /// What they say.
     pub standing: ConstraintStanding,
@@ -80,12 +80,14 @@ pub fn more_replications(checks: &[Check]) -> Option<u64> {
     undecided.map(|check| check.more_replications).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// How a cell stands to `constraint`, if each bound of its metric, which is of this `nature`, misses with probability `error`.
+/// How a cell stands to `constraint` by its interval of a metric of this `nature`, which misses with probability `error`. Both
+/// ends share it: of ten skewed values the long side is missed almost twice as often as it should be, so that a bound with
+/// all of the error would certify too much.
 pub(crate) fn check(sample: &Sample, nature: Nature, constraint: &Constraint, error: f64) -> Check {
     let missing =
         Check { value: None, ends: None, standing: ConstraintStanding::Missing, more_replications: None };
     let Some(estimate) = sample.estimate() else { return missing };
-    let Some(ends) = nature.ends(sample, error) else {
+    let Some(ends) = Interval::with_error(sample, nature, error).and_then(|interval| interval.ends) else {
         return Check { value: Some(estimate.value), ..missing };
     };
     let standing = constraint.standing(ends);
@@ -93,7 +95,7 @@ pub(crate) fn check(sample: &Sample, nature: Nature, constraint: &Constraint, er
         if nature.is_bounded_by_count(sample) {
             needed_of_rare(&estimate, (ends.1, constraint.limit))
         } else {
-            estimate.replications_to_reach(constraint.limit, 2.0 * error)
+            estimate.replications_to_reach(constraint.limit, error)
         }
     };
     let more_replications = match standing {

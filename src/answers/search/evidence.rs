@@ -43,8 +43,8 @@ impl Question {
 
     /// The paired difference, second minus first.
     fn difference(&self, first: &TriedValue, second: &TriedValue, metric: usize) -> Option<PairedTest> {
-        let is_ruled = [first, second].iter().all(|point| self.nature(point, metric).is_ruled);
         let pairs = first.paired(second, metric);
-        pairs.test(is_ruled).filter(|_| pairs.len() > 1)
+        let natures = [first, second].map(|point| self.nature(point, metric));
+        pairs.test(pairs.is_ruled(natures)).filter(|_| pairs.len() > 1)
     }
 }
