@@ -38,14 +38,9 @@ impl Interval {
     /// The interval of `sample`, of a metric of this `nature`, that covers the true mean with probability `confidence`.
     /// `None` where there is no mean.
     pub fn of(sample: &Sample, nature: Nature, confidence: Confidence) -> Option<Self> {
-        Self::with_error(sample, nature, 1.0 - confidence.0)
-    }
-
-    /// The same that misses the true mean with probability `error`: half of it on each side, all of it above where there is
-    /// nothing below.
-    pub fn with_error(sample: &Sample, nature: Nature, error: f64) -> Option<Self> {
         let Estimate { n, value, std_dev } = sample.estimate()?;
-        let hit = sample.hit();
+        let (hit, error) = (sample.hit(), 1.0 - confidence.0);
+        // Below nothing there is no end: all of the error is that of the upper one.
         let tail = if hit == 0 { error } else { error / 2.0 };
         Some(Self { n, hit: hit as u64, mean: value, std_dev, ends: nature.ends(sample, tail) })
     }

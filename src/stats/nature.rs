@@ -1,8 +1,8 @@
 //! What a metric is, as far as an interval of its mean must know: which values it may have, and whether chance has a part in
 //! those that are alike.
 
-use super::Sample;
 use super::rare::{are_few, rare_bound, unseen};
+use super::{Sample, SkewedEstimate};
 
 /// Which values a metric may have in a replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +34,32 @@ impl Nature {
     /// The ends of the interval of the mean of `sample`, beyond each of which the true value lies with probability `tail`;
     /// absent with fewer than two replications. The upper end is infinite where nothing bounds it.
     ///
-    /// They are Student's, widened where values are skewed ([`SkewedEstimate`](super::SkewedEstimate)), and kept to what the
+    /// They are Student's, widened where values are skewed ([`SkewedEstimate`]), and kept to what the
     /// metric may be. Where few replications have any, or all are alike by chance, spread says little: failures come in
     /// outages, which hit whole replications, so that the number of these bounds what else there may be. A count that is
     /// the same in all n is at least `tail`^(1/n) times that, and at most anything.
     pub fn ends(self, sample: &Sample, tail: f64) -> Option<(f64, f64)> {
         let skewed = sample.skewed()?;
-        let spread = skewed.ends(tail)?;
+        self.around(sample, &skewed, skewed.ends(tail)?, tail)
+    }
+
+    /// The ends that are held against limits, which together miss with probability `error`. Half of it is beyond each, all of
+    /// it above where there is nothing below; and any skewness counts. Of ten values that are skewed by outages, a bound with
+    /// all of the error on one side would be missed almost twice as often as it says.
+    pub fn bounds(self, sample: &Sample, error: f64) -> Option<(f64, f64)> {
+        let skewed = sample.skewed()?;
+        let tail = if sample.hit() == 0 { error } else { error / 2.0 };
+        self.around(sample, &skewed, skewed.ends_if_skewed(tail)?, tail)
+    }
+
+    /// The ends around those of the `spread`.
+    fn around(
+        self,
+        sample: &Sample,
+        skewed: &SkewedEstimate,
+        spread: (f64, f64),
+        tail: f64,
+    ) -> Option<(f64, f64)> {
         let (low, high) = if self.is_ruled {
             spread
         } else {

@@ -46,6 +46,11 @@ impl SkewedEstimate {
 
     /// The ends beyond each of which the true value lies with probability `tail`; absent with fewer than two replications.
     pub fn ends(&self, tail: f64) -> Option<(f64, f64)> {
+        if self.is_skewed { self.ends_if_skewed(tail) } else { self.estimate.ends(2.0 * tail) }
+    }
+
+    /// The same where no skewness is too small to count: ten values show little of the tail that they come from.
+    pub fn ends_if_skewed(&self, tail: f64) -> Option<(f64, f64)> {
         let (low, high) = self.estimate.ends(2.0 * tail)?;
         let Some(transformation) = self.transformation() else { return Some((low, high)) };
         let t = t_beyond(tail, self.estimate.n - 1);
@@ -56,14 +61,16 @@ impl SkewedEstimate {
     /// The two-sided p-value of the test that the true value is `null`: the interval with this error ends there.
     pub fn p_value(&self, null: f64) -> Option<f64> {
         let student = self.estimate.p_value(null)?;
-        let Some(transformation) = self.transformation() else { return Some(student) };
+        let Some(transformation) = self.transformation().filter(|_| self.is_skewed) else {
+            return Some(student);
+        };
         let t = transformation.of((self.estimate.value - null) / transformation.std_error);
         Some(student.max(t_two_sided(t, self.estimate.n - 1)))
     }
 
     fn transformation(&self) -> Option<Transformation> {
         let root = (self.estimate.n as f64).sqrt();
-        let skewness = self.skewness.filter(|_| self.is_skewed)?;
+        let skewness = self.skewness.filter(|skewness| *skewness != 0.0)?;
         Some(Transformation {
             slope: skewness / root,
             shift: skewness / (6.0 * root),

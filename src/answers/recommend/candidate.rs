@@ -2,7 +2,7 @@
 
 use super::{Constraint, ConstraintStanding};
 use crate::results::observed::Observed;
-use crate::stats::{Estimate, Interval, Nature, Sample};
+use crate::stats::{Estimate, Nature, Sample};
 
 /// A share that is all but all.
 const LARGEST: f64 = 1.0 - 1e-9;
@@ -80,14 +80,13 @@ pub fn more_replications(checks: &[Check]) -> Option<u64> {
     undecided.map(|check| check.more_replications).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// How a cell stands to `constraint` by its interval of a metric of this `nature`, which misses with probability `error`. Both
-/// ends share it: of ten skewed values the long side is missed almost twice as often as it should be, so that a bound with
-/// all of the error would certify too much.
+/// How a cell stands to `constraint` by the [bounds](Nature::bounds) of a metric of this `nature`, which miss with probability
+/// `error`.
 pub(crate) fn check(sample: &Sample, nature: Nature, constraint: &Constraint, error: f64) -> Check {
     let missing =
         Check { value: None, ends: None, standing: ConstraintStanding::Missing, more_replications: None };
     let Some(estimate) = sample.estimate() else { return missing };
-    let Some(ends) = Interval::with_error(sample, nature, error).and_then(|interval| interval.ends) else {
+    let Some(ends) = nature.bounds(sample, error) else {
         return Check { value: Some(estimate.value), ..missing };
     };
     let standing = constraint.standing(ends);
