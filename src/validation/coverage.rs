@@ -103,13 +103,13 @@ const OUTAGES: (f64, f64) = (3600.0, 100.0);
 const WINDOW: (u32, u32) = (20, 320);
 
 /// A zone whose backend refuses everything now and then, with clients that stay in it.
-fn rare_outages(replications: u32) -> String {
+fn rare_outages(repetition: &str) -> String {
     let (between, lasts) = OUTAGES;
     let random = format!(
         "random = {{ time_between = {{ exponential = {{ mean = \"{between}s\" }} }}, duration = {{ constant = \"{lasts}s\" }} }}"
     );
     OneZone {
-        repetition: format!("replications = {replications}"),
+        repetition: repetition.to_owned(),
         warmup: WINDOW.0,
         duration: WINDOW.1 - WINDOW.0,
         more: format!("[[faults]]\ntarget = {{ zone = \"a\" }}\nkind = \"refuse\"\n{random}\n"),
@@ -180,12 +180,22 @@ fn worlds() -> Vec<(String, Vec<Claim>)> {
     let rare = |name| vec![Claim { is_rare: true, ..claim(name, share, outages) }];
     vec![
         (
-            rare_outages(10),
+            rare_outages("replications = 10"),
             rare("rare outages, 10 replications: share that a zone fails, hit one time in 12"),
         ),
         (
-            rare_outages(40),
+            rare_outages("replications = 40"),
             rare("rare outages, 40 replications: share that a zone fails, hit one time in 12"),
+        ),
+        (
+            rare_outages("precision = { metric = \"failure_ratio\", absolute = 0.02 }"),
+            rare("precision of ±2 points: share that a zone fails, hit one time in 12"),
+        ),
+        (
+            rare_outages(
+                "precision = { metric = \"failure_ratio\", relative = 0.8, max_replications = 400 }",
+            ),
+            rare("precision of 80 %: share that a zone fails, hit one time in 12"),
         ),
         one(sessions("replications = 5"), "mean, 5 replications: requests of sessions", "requests", requests),
         one(
