@@ -225,6 +225,11 @@ pub(super) struct AxisRange {
     /// From one value to the next.
     #[schemars(example = 0.1)]
     step: Bound,
+    /// The values themselves, in place of `from`, `to` and `step`. Default: a range.
+    // A table that has them is read as an `AxisList`; here they have their row.
+    #[serde(default, rename = "values")]
+    #[schemars(with = "Option<Vec<f64>>", extend("x-type" = "list of values", "examples" = [[0.25, 0.5]]))]
+    _values: Option<IgnoredAny>,
     /// Whether the values are alternatives, of which `recommend` and `compare` choose the best, or circumstances, at each of
     /// which they answer anew. Default: circumstances for rates, byte sizes and faults, and else choices.
     #[schemars(example = &"choice")]
@@ -282,7 +287,7 @@ fn ranged(node: Node<'_>, path: &KeyPath) -> Result<(Vec<AxisValue>, Option<Axis
         let help = "put the whole path in quotes, such as \"clients.web-a.addresses\" = [100, 200]";
         return refuse(path.clone(), "is a table without from, to and step", help);
     }
-    let AxisRange { from, to, step, role } = read(node, path)?;
+    let AxisRange { from, to, step, role, .. } = read(node, path)?;
     let form: fn(Decimal) -> AxisValue = match (from, to, step) {
         (Bound::Duration(_), Bound::Duration(_), Bound::Duration(_)) => |value| {
             let nanos = u64::try_from(value.to_integer()).expect("between two durations");

@@ -101,10 +101,16 @@ impl Scenario {
     }
 
     /// Whether replications differ in which backends are healthy, or there, beyond the moment at which a change is noticed:
-    /// by faults at random times or on random backends, by lost probes, by load that probes or autoscaling feel.
+    /// by faults at random times or on random backends of several groups, by lost probes, by load that probes or autoscaling
+    /// feel. Which backends of one group a fault strikes changes no decision: only how many does.
     pub fn health_varies(&self) -> bool {
+        let are_alike = |targets: &[BackendId]| {
+            targets.windows(2).all(|pair| self.backends[pair[0]].group == self.backends[pair[1]].group)
+        };
         let by_chance = |fault: &Fault| match &fault.effect {
-            FaultEffect::Backends { fraction, .. } => fraction.value() < 1.0 || fault.schedule.is_random(),
+            FaultEffect::Backends { targets, fraction, .. } => {
+                fault.schedule.is_random() || fraction.value() < 1.0 && !are_alike(targets)
+            }
             FaultEffect::Link { .. } => fault.schedule.is_random(),
         };
         let by_itself = |group: &Group| group.server.failures.is_some() || group.autoscaling.is_some();
