@@ -40,7 +40,7 @@ pub fn family_text(comparison: &Comparison) -> String {
     let several = if comparison.circumstances.len() > 1 { " of one circumstance" } else { "" };
     format!(
         "Intervals, p and verdicts{several} hold together with {} confidence: for the differences of any two policies in \
-         every metric here ({claims} claims). Differences are intervals by Student's t, wider where they are skewed.",
+         every metric here ({claims} claims). Intervals are Student's, wider where differences are skewed.",
         Unit::Percent.text(1.0 - FAMILY_ERROR)
     )
 }
