@@ -2,6 +2,7 @@
 
 use crate::experiment::{Experiment, Limits};
 use crate::metrics::Metric;
+use crate::metrics::tables::SummaryRow;
 use crate::metrics::unit::Unit;
 use crate::results::tables::CellSummary;
 use crate::results::{ResultCell, Results};
@@ -40,7 +41,7 @@ pub fn judged(results: &Results) -> Vec<JudgedThreshold> {
                 cell: cell_text(&results.arms[cell.arm], values),
                 limits: Limits { min: threshold.min, max: threshold.max },
                 mean: row.and_then(|row| row.mean),
-                ends: row.and_then(|row| row.ci_low.zip(row.ci_high)),
+                ends: row.and_then(SummaryRow::ends),
             });
         }
     }
@@ -127,6 +128,7 @@ impl JudgedThreshold {
         let digits = (DIGITS.0..=DIGITS.1).find(differs).unwrap_or(DIGITS.1);
         let text = |value: f64| unit.text_of(value, digits);
         match self.ends {
+            Some((_, high)) if high.is_infinite() => format!("{} (no bound)", text(mean)),
             Some((low, high)) => format!("{} ({} to {})", text(mean), text(low), text(high)),
             None => text(mean),
         }
@@ -154,6 +156,8 @@ mod tests {
             (Some(0.001), None, "passed", "0.1 %"),
             (Some(0.0011), Some((0.0009, 0.0013)), "missed, barely", "0.11 % (0.09 % to 0.13 %)"),
             (Some(0.002), Some((0.0018, 0.0022)), "missed", "0.2 % (0.18 % to 0.22 %)"),
+            // No replication has any, and nothing bounds it.
+            (Some(0.0), Some((0.0, f64::INFINITY)), "passed, barely", "0 % (no bound)"),
             (None, None, "missed", "missing"),
         ] {
             let row = row(mean, ends, 0.001);

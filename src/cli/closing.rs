@@ -97,7 +97,7 @@ fn legend(found: &[(&Cell, &CellSummary)], columns: &[(&'static Metric, &'static
         text += " with their 95 % intervals, each by itself";
     }
     if any(is_rare) {
-        text += "; at most: the upper end where few replications have any, by their number";
+        text += "; at most: the upper end, where fewer than half of the replications have any";
     }
     if any(|interval| interval.ends.is_some_and(|(_, high)| high.is_infinite())) {
         text += "; no bound: none has any, and nothing says how much one might";
@@ -133,7 +133,7 @@ fn interval(summary: &CellSummary, metric: &Metric) -> Option<Interval> {
     found.and_then(|found| found.interval)
 }
 
-/// Whether few replications have any, so that their number bounds it.
+/// Whether fewer than half of the replications have any, so that the upper end says the most.
 fn is_rare(interval: &Interval) -> bool {
     2 * interval.hit < interval.n
         && interval.ends.is_some_and(|(_, high)| high > interval.mean && high.is_finite())

@@ -82,7 +82,7 @@ pub(super) fn offered_load(loads: &OfferedLoads) -> Option<String> {
 }
 
 fn mean(unit: Unit, row: Option<&SummaryRow>) -> String {
-    let text = |row: &SummaryRow| Some(with_ends(unit, row.mean?, row.ci_low.zip(row.ci_high)));
+    let text = |row: &SummaryRow| Some(with_ends(unit, row.mean?, row.ends()));
     row.and_then(text).unwrap_or_else(|| "missing".to_owned())
 }
 

@@ -40,6 +40,13 @@ pub fn summarize(replications: &[Vec<Option<Observation>>], health_varies: bool)
     METRICS.iter().enumerate().map(one).collect()
 }
 
+impl SummaryRow {
+    /// The ends of the interval; the upper one is infinite where nothing bounds it.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.ci_low.map(|low| (low, self.ci_high.unwrap_or(f64::INFINITY)))
+    }
+}
+
 impl MetricSummary {
     /// The fields of its row after cell, arm and axes.
     pub fn fields(self) -> Vec<Field<'static>> {
