@@ -291,10 +291,13 @@ impl Clients {
         }
     }
 
-    /// A try of a failed connection from another port of the same address: now, or after a back-off.
+    /// A try of a failed connection from another port of the same address: now, or after a back-off, but none after the end.
     pub(super) fn retry(&mut self, now: SimTime, flows: &Flows<'_>, flow: &Flow) -> Option<NewConnection> {
         let senders = &mut self.groups[flow.client];
         let (again, wait) = senders.retry(flow)?;
+        if now >= self.end {
+            return None;
+        }
         if wait.is_zero() {
             return Some(senders.with_later_port(again, flows));
         }

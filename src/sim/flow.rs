@@ -9,7 +9,7 @@ use prefetch_index::prefetch_index;
 use super::calendar::Calendar;
 use super::event::{Event, FlowStep};
 use super::outcome::FailureCause;
-use super::retransmission::{data_wait, late_handshake};
+use super::retransmission::{DATA_COPIES, data_wait, late_handshake};
 use super::scenario::ClientGroup;
 use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
 use crate::lb::packet::Protocol;
@@ -140,7 +140,7 @@ pub(super) struct Current<'a> {
 impl Current<'_> {
     #[inline]
     pub(super) fn connect_deadline(&self) -> SimTime {
-        self.started + self.group.connect_timeout
+        self.started + self.group.connect_timeout.min(self.group.syn_retransmission.gives_up())
     }
 
     #[inline]
@@ -180,7 +180,8 @@ impl Current<'_> {
         self.fail_at(self.request_deadline(), FailureCause::RequestTimeout, calendar);
     }
 
-    /// Nobody acknowledges what was sent at `sent`: `step` sends it again, if this is TCP and the client waits that long.
+    /// Nobody acknowledges what was sent at `sent`: `step` sends it again, if this is TCP and the client waits that long. A system
+    /// that has sent it often enough gives up: a client's connection fails then, a backend's leaves its client waiting.
     #[cold]
     pub(super) fn send_again(&mut self, sent: SimTime, step: FlowStep, calendar: &mut Calendar) {
         // The backend has measured its own round trip.
@@ -190,7 +191,13 @@ impl Current<'_> {
         if self.group.protocol != Protocol::Tcp || again >= self.request_deadline() {
             return self.await_request_timeout(calendar);
         }
-        self.resends = self.resends.saturating_add(1);
+        if self.resends >= DATA_COPIES {
+            return match step {
+                FlowStep::Resend => self.fail_at(again, FailureCause::RequestTimeout, calendar),
+                _ => self.await_request_timeout(calendar),
+            };
+        }
+        self.resends += 1;
         self.schedule(again, step, calendar);
     }
 
@@ -285,7 +292,7 @@ impl<'a> Flows<'a> {
     }
 
     /// Those that are open, or were.
-    pub(super) fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+    pub(super) fn ids(&self) -> impl ExactSizeIterator<Item = FlowId> + use<> {
         (0..self.used).map(FlowId::from_index)
     }
 

@@ -41,6 +41,16 @@ impl SynRetransmission {
             Self::After(waits) => waits.get(usize::from(number)).copied(),
         }
     }
+
+    /// How long after its first SYN the client's system gives up, whatever its program would wait: after seven SYNs
+    /// (`tcp_syn_retries` of Linux is 6, and timeouts that do not lengthen the wait come on top of them). Never after a list.
+    pub(super) fn gives_up(&self) -> SimDuration {
+        match self {
+            Self::Rfc6298 => SimDuration::from_secs(127),
+            Self::Linux => SimDuration::from_secs(131),
+            Self::After(_) => SimDuration::MAX,
+        }
+    }
 }
 
 /// A wait for an acknowledgement: a time for the first packet, twice as long for each copy of it (RFC 6298, 5.5).
@@ -54,6 +64,10 @@ pub(super) const HANDSHAKE: DoublingWait = DoublingWait { first: SimDuration::fr
 
 /// How often a server sends a SYN-ACK again by itself: `tcp_synack_retries` of Linux.
 pub(super) const SYN_ACK_RETRIES: u8 = 5;
+
+/// Copies of data that Linux sends before it gives up: the probe for a lost tail, and as many as the timeouts of 200 ms to 120 s
+/// that come before 924.6 s, which is what `tcp_retries2`, 15, means.
+pub(super) const DATA_COPIES: u8 = 16;
 
 /// The least that a retransmission timeout of Linux, and a probe for a lost tail, wait beyond the round trip.
 const LEAST_MARGIN: SimDuration = SimDuration::from_millis(200);
@@ -177,6 +191,17 @@ mod tests {
             times.push(at.as_secs_f64());
         }
         times
+    }
+
+    #[test]
+    fn systems_give_up_as_linux_does() {
+        for (syns, count) in [(SynRetransmission::Rfc6298, 7), (SynRetransmission::Linux, 11)] {
+            let waits = (0..count).filter_map(|number| syns.wait(number));
+            assert_eq!(waits.fold(SimDuration::ZERO, |sum, wait| sum + wait), syns.gives_up());
+        }
+        let timeouts = (1..=DATA_COPIES).map(|copy| data_wait(copy, SimDuration::ZERO, SimDuration::ZERO));
+        let sum = timeouts.fold(SimDuration::ZERO, |sum, wait| sum + wait);
+        assert_eq!(sum, SimDuration::from_millis(924_600));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The event loop: one match over everything that can happen, which hands each handler the parts that it changes.
 
+mod ending;
+
 use super::autoscaler::Autoscaler;
 use super::calendar::Calendar;
 use super::clients::NewConnection;
@@ -123,6 +125,7 @@ impl<'a> Simulation<'a> {
         let end = self.scenario.timing.window_end();
         // Whether more is in memory than fits into a processor's cache, so that looking ahead pays.
         let mut is_large = false;
+        let mut next_look = 0;
         loop {
             if self.calendar.count().is_multiple_of(EVENTS_BETWEEN_LOOKS) {
                 watch(self.calendar.now());
@@ -148,11 +151,19 @@ impl<'a> Simulation<'a> {
                 }
                 self.arrive(client, connection);
                 continue;
+            } else {
+                return Err(self.never_ends());
             }
-            let quiet = arrival == SimTime::NEVER && !self.front.clients.are_waiting();
             let is_traced = TRACED && self.front.tracer.as_ref().is_some_and(Tracer::is_done);
-            if is_traced || (quiet && self.calendar.now() >= end) {
+            let is_after = arrival == SimTime::NEVER && self.calendar.now() >= end;
+            if is_traced || (is_after && !self.front.clients.are_waiting()) {
                 return Ok(());
+            }
+            if is_after && self.calendar.count() >= next_look {
+                if self.is_decided() {
+                    return self.end_the_rest::<TRACED>();
+                }
+                next_look = self.next_look();
             }
         }
     }
