@@ -22,6 +22,8 @@ pub struct JobSize {
     pub journal: f64,
     /// The CSV files.
     pub results: f64,
+    /// What the connections of one run carry, over the network that is simulated.
+    pub traffic: f64,
 }
 
 const MIB: f64 = 1_048_576.0;
@@ -42,6 +44,9 @@ const MEMBER: f64 = 400.0;
 /// Events that a run keeps.
 const EVENTS: f64 = 300.0;
 
+/// The most that a run's sums of bytes can hold, with room for what chance and retries add.
+const TRAFFIC_MAX: f64 = (1_u64 << 62) as f64;
+
 /// What one run of a scenario takes, and what a cell of it takes beside that.
 struct Shape {
     outcome: f64,
@@ -50,6 +55,7 @@ struct Shape {
     timeline: f64,
     connections: f64,
     members: f64,
+    traffic: f64,
 }
 
 impl Shape {
@@ -62,7 +68,15 @@ impl Shape {
         let in_memory = |count: f64, size: usize| count * size as f64;
         let seconds = scenario.timing.window_end().as_secs_f64().max(1.0);
         let tracked = expected_connections(scenario).unwrap_or(0.0) * (TRACKED / seconds).min(1.0);
+        let end = scenario.timing.window_end();
+        let carried = scenario.clients.iter().map(|client| {
+            let profile = &client.connection;
+            let bytes = profile.request_bytes.mean() + profile.response_bytes.mean();
+            // Of a closed loop it is not known ahead.
+            client.arrivals.expected_before(end).unwrap_or(0.0) * profile.requests.mean() * bytes
+        });
         Self {
+            traffic: carried.sum(),
             outcome: in_memory(pairs, size_of::<TrafficSample>())
                 + in_memory(zones * samples, size_of::<ZoneSample>())
                 + in_memory(backends, size_of::<BackendOutcome>())
@@ -92,6 +106,7 @@ pub fn expected_size(experiment: &Experiment, agenda: &Agenda, threads: usize) -
         size.journal += runs * shape.line;
         size.results += runs * shape.rows + shape.timeline;
         members += shape.members;
+        size.traffic = size.traffic.max(shape.traffic);
         // Each thread has a run and its outcome; one more is written, with its line, and one has the sums of the cell.
         let own =
             threads as f64 * (shape.outcome + shape.connections) + 3.0 * shape.outcome + 2.0 * shape.line;
@@ -107,6 +122,13 @@ impl JobSize {
     /// # Errors
     /// If it is not.
     pub fn check(&self, experiment: &Experiment) -> Result<(), JobError> {
+        if self.traffic > TRAFFIC_MAX {
+            return Err(JobError::TooLarge(format!(
+                "the requests and responses of a run would have about {} together, more than can be counted; write a lower rate, \
+                 fewer requests, or smaller request_bytes and response_bytes of clients",
+                text(self.traffic)
+            )));
+        }
         let (memory, results) = experiment.limits_gib();
         let kinds = [
             ("memory", self.memory, memory, "max_memory_gib"),
@@ -145,8 +167,8 @@ mod tests {
     use crate::job::{Folder, Watcher, run};
     use crate::results::JOURNAL_FILE;
 
-    fn experiment(simulation: &str, more: &str) -> Experiment {
-        let text = format!(
+    fn written(simulation: &str, more: &str) -> String {
+        format!(
             r#"
             name = "size"
             simulation = {{ replications = 2, {simulation} }}
@@ -155,10 +177,17 @@ mod tests {
             clients = [{{ name = "web", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 1.0 }} }} }}]
             {more}
             "#
-        );
+        )
+    }
+
+    fn parsed(text: String) -> Experiment {
         let source = Source { name: "test.toml".to_owned(), text };
         Experiment::parse(source, &Overrides::default())
             .unwrap_or_else(|error| panic!("{}", error.render(false)))
+    }
+
+    fn experiment(simulation: &str, more: &str) -> Experiment {
+        parsed(written(simulation, more))
     }
 
     fn size(experiment: &Experiment) -> JobSize {
@@ -181,6 +210,19 @@ mod tests {
         let lifted = experiment(&format!("{huge}, max_results_gib = 100000"), sweep);
         size(&lifted).check(&lifted).unwrap();
         assert_eq!(lifted.fingerprint(), refused.fingerprint(), "a limit changes no results");
+    }
+
+    #[test]
+    fn bytes_that_no_sum_can_hold_are_refused() {
+        let of = |rate: &str| {
+            let connection = "connection = { response_bytes = { constant = 1e15 } }, arrivals";
+            let text = written("", "").replace("arrivals", connection);
+            size(&parsed(text.replace("1.0", rate)))
+        };
+        let small = experiment("", "");
+        of("0.1").check(&small).unwrap();
+        let error = of("100.0").check(&small).unwrap_err().to_string();
+        assert!(error.contains("more than can be counted") && error.contains("response_bytes"), "{error}");
     }
 
     /// Weighs the journal.

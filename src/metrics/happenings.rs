@@ -28,7 +28,8 @@ pub(super) fn longest_detection(run: &MeasuredRun<'_>) -> Option<f64> {
 
 /// The time in which a client group had no backend that works, over all groups.
 pub(super) fn outage(run: &MeasuredRun<'_>) -> Option<f64> {
-    Some(seconds(run.outcome.history.outages.iter().map(|spans| spans.nanos).sum()))
+    let outages = run.outcome.history.outages.iter();
+    Some(outages.map(|spans| u128::from(spans.nanos)).sum::<u128>() as f64 / 1e9)
 }
 
 /// The longest time without a break in which a client group had no backend that works.

@@ -198,7 +198,34 @@ impl<Q: Quantity> Distribution<Q> {
                 return Err(Unfit(text.to_owned()));
             }
         };
+        if let Some(value) = form.values().into_iter().find(|value| Q::unit_value(*value) > Q::MOST) {
+            return Err(Unfit(format!(
+                "{value} is more than {} can be; write at most {}",
+                Q::PLURAL,
+                Q::MOST
+            )));
+        }
+        if mean > Q::MOST && !Q::HAS_ANY_MEAN {
+            let what = if mean.is_finite() { format!("of {mean}") } else { "without limit".to_owned() };
+            let help = format!("lighten its tail, or give it a max; {} are at most {}", Q::PLURAL, Q::MOST);
+            return Err(Unfit(format!("it has a mean {what}; {help}")));
+        }
         Ok(Self { form, law, mean, quantity: PhantomData })
+    }
+}
+
+impl<V: Copy> Form<V> {
+    /// The values that are written, but for those of points and the mean of a geometric one.
+    fn values(&self) -> Vec<V> {
+        match *self {
+            Self::Constant(value) => vec![value],
+            Self::Uniform { low, high } => vec![low, high],
+            Self::Exponential { mean } | Self::Gamma { mean, .. } => vec![mean],
+            Self::Lognormal { median, .. } => vec![median],
+            Self::Weibull { scale, .. } => vec![scale],
+            Self::Pareto { scale, max, .. } => [scale].into_iter().chain(max).collect(),
+            Self::Geometric { .. } | Self::Empirical { .. } => Vec::new(),
+        }
     }
 }
 

@@ -80,8 +80,8 @@ impl Batches {
         });
         let responses = &timeline.responses[..samples.min(timeline.responses.len())];
         let sums = responses.chunks_exact(MSER_BATCH).map(|batch| {
-            let sum = |of: fn(&Responses) -> u64| batch.iter().map(|sample| of(sample) as f64).sum();
-            (sum(|sample| sample.count), sum(|sample| sample.nanos))
+            let sum = |of: fn(&Responses) -> f64| batch.iter().map(of).sum();
+            (sum(|sample| sample.count as f64), sum(|sample| sample.nanos as f64))
         });
         Self { open, responses: sums.collect(), healthy: healthy.collect() }
     }
@@ -218,7 +218,10 @@ mod tests {
     fn batches_hold_five_samples_and_a_gap_has_its_neighbours_value() {
         use crate::sim::outcome::Responses;
         let of = |counts: &[u64]| Timeline {
-            responses: counts.iter().map(|count| Responses { count: *count, nanos: count * 10 }).collect(),
+            responses: counts
+                .iter()
+                .map(|count| Responses { count: *count, nanos: u128::from(count * 10) })
+                .collect(),
             traffic: counts.iter().map(|_| Default::default()).collect(),
             ..Timeline::default()
         };

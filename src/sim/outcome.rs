@@ -237,7 +237,7 @@ pub struct Responses {
     /// How many were complete in it.
     pub count: u64,
     /// How long they took from their requests on, together, in nanoseconds.
-    pub nanos: u64,
+    pub nanos: u128,
 }
 
 /// All samples of the timeline.

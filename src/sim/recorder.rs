@@ -232,7 +232,7 @@ impl Recorder {
     pub(super) fn responded(&mut self, now: SimTime, flow: &Flow, backend: BackendId, bytes: u64) {
         let taken = now.since(flow.sent).as_nanos();
         self.responses.count += 1;
-        self.responses.nanos += taken;
+        self.responses.nanos += u128::from(taken);
         if self.is_measuring {
             let traffic = Traffic { requests: 1, response_bytes: bytes, ..Traffic::default() };
             self.add(flow.client, Some(backend), &traffic);

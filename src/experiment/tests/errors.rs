@@ -189,6 +189,9 @@ fn faults() {
         kind = "vpn" ⇒ kind = "vpn"\nretry_backoff = { base = "1s" } ¦ 47:17 ¦ there are no retries ¦ retries = 1
         kind = "vpn" ⇒ kind = "vpn"\nconnection = { requests = { constant = 0 } } ¦ 47:27 ¦ is 0 on average ¦ 1 to
         kind = "vpn" ⇒ kind = "vpn"\nconnection = { requests = { constant = 99999999 } } ¦ 47:27 ¦ is 99999999 ¦ 1 to
+        kind = "vpn" ⇒ kind = "vpn"\nconnection = { requests = { constant = 1e6 }, think_time = { constant = "1m" } } ¦ 47:27 ¦ would follow its connections for 9 ¦ a max_age
+        kind = "vpn" ⇒ kind = "vpn"\nconnection = { response_bytes = { constant = 1e16 } } ¦ 47:33 ¦ more than bytes can be ¦ at most 1125899906842624
+        target = { ⇒ kind = "rolling_restart"\nrestart = "2000d"\ntarget = { ¦ 51:8 ¦ longer than any run ¦ more at a time
         kind = "vpn" ⇒ kind = "vpn"\nconnection = { think_time = { constant = "50000d" } } ¦ 47:29 ¦ to their end ¦ at most
         workers = 8 ⇒ discipline = "lifo" ¦ 35:14 ¦ can't be "lifo" ¦ fifo, processor_sharing
         workers = 8 ⇒ slow_start = { duration = "1m" } ¦ 35:14 ¦ has no `factor` ¦ 3.0

@@ -30,9 +30,10 @@ const ADDRESSES_MAX: u64 = 1 << 28;
 /// The most clients of a closed loop on an address, which has a port for each of them.
 const CLIENTS_MAX: u32 = 4096;
 
-/// The most requests of a connection, and the longest time between them, on average.
+/// The most requests of a connection, and the longest time between them and between its first and last, on average.
 const REQUESTS_MAX: f64 = 1e6;
 const THINK_TIME_MAX: SimDuration = SimDuration::from_secs(30 * 86_400);
+const IDLE_TIME_MAX: SimDuration = THINK_TIME_MAX;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -225,6 +226,15 @@ impl Client {
         if think > THINK_TIME_MAX {
             let what = format!("is {think} on average, and a run follows its connections to their end");
             return refuse(key("think_time"), what, format!("write at most {THINK_TIME_MAX}"));
+        }
+        let idle = SimDuration::from_nanos_f64(self.connection.think_time.mean() * (requests - 1.0));
+        let idle = self.max_age.map_or(idle, |max_age| idle.min(max_age.get()));
+        if idle > IDLE_TIME_MAX {
+            let what = format!(
+                "is {requests} on average, {think} apart: a run would follow its connections for {idle}"
+            );
+            let help = format!("write fewer, a shorter think_time, or a max_age of at most {IDLE_TIME_MAX}");
+            return refuse(key("requests"), what, help);
         }
         if self.retries.get() == 0 && self.retry_backoff != Backoff::default() {
             let what = "says when to try again, but there are no retries";

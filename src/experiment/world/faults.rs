@@ -140,6 +140,7 @@ pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<
         fault.has_its_keys(&path)?;
         let schedule = fault.schedule(history.world, &path)?;
         let effect = fault.effect(schedule.start(), history, &path)?;
+        rolls_to_its_end(&schedule, &effect, &path)?;
         Ok(Fault { effect, schedule })
     });
     faults.collect()
@@ -299,6 +300,22 @@ fn rarely(cycle: SimDuration, timing: &Timing, path: impl FnOnce() -> KeyPath) -
     }
     let what = format!("strikes every {cycle}, more than {MOST_STRIKES} times in a run");
     refuse(path(), what, "write longer times, or a shorter run")
+}
+
+/// Checks that the last batch of a rolling restart comes within simulated time.
+fn rolls_to_its_end(schedule: &FaultSchedule, effect: &FaultEffect, path: &KeyPath) -> Result<(), Problem> {
+    let (FaultSchedule::Rolling { batch, pause, grace, restart, .. }, FaultEffect::Backends { targets, .. }) =
+        (schedule, effect)
+    else {
+        return Ok(());
+    };
+    let length = *grace + *restart + *pause;
+    let batches = (targets.len() as u64).div_ceil(u64::from(batch.get()));
+    if length.as_nanos().checked_mul(batches).is_some_and(|nanos| nanos <= Span::LONGEST.as_nanos()) {
+        return Ok(());
+    }
+    let what = format!("has {batches} batches, {length} each: together they are longer than any run");
+    refuse(path.key("kind"), what, "restart more at a time, or write shorter times")
 }
 
 fn such(history: &History<'_>, at: SimTime, is_wanted: impl Fn(&BackendSpec) -> bool) -> Vec<BackendId> {

@@ -121,7 +121,7 @@ fn a_timeline_has_the_time_of_every_response_in_the_window() {
     let count: u64 = responses.iter().map(|sample| sample.count).sum();
     // Those that are under way at either end are of one side only.
     assert!(count.abs_diff(outcome.total().requests) <= 5, "{count} of {}", outcome.total().requests);
-    let nanos: u64 = responses.iter().map(|sample| sample.nanos).sum();
+    let nanos: u128 = responses.iter().map(|sample| sample.nanos).sum();
     let mean = outcome.latency_overall().request.mean().unwrap();
     assert!((nanos as f64 / count as f64 / mean - 1.0).abs() < 0.01);
 }

@@ -68,6 +68,9 @@ impl<Q: Quantity> Builder<Q> {
         if !(value >= 0.0 && value.is_finite()) {
             return unfit(format!("the value {written} is impossible; write a finite value of 0 or more"));
         }
+        if value > Q::MOST {
+            return unfit(format!("{written} is more than {} can be; write at most {}", Q::PLURAL, Q::MOST));
+        }
         if !(0.0..=100.0 * (1.0 + TOLERANCE)).contains(&share) {
             return Err(no_share(share));
         }

@@ -18,6 +18,10 @@ pub trait Quantity: Copy {
         + PartialEq;
     /// What several of them are called.
     const PLURAL: &str;
+    /// The greatest value, in the unit of the draws. A rare draw beyond it is cut to it.
+    const MOST: f64;
+    /// Whether a mean beyond that is as good as any other: longer than every run is longer than every run.
+    const HAS_ANY_MEAN: bool = false;
     /// A written value in the unit of the draws.
     fn unit_value(written: Self::Written) -> f64;
     /// The quantity nearest to a draw.
@@ -32,6 +36,8 @@ pub trait Quantity: Copy {
 impl Quantity for SimDuration {
     type Written = Self;
     const PLURAL: &str = "durations";
+    const MOST: f64 = Self::MAX.as_nanos() as f64;
+    const HAS_ANY_MEAN: bool = true;
     fn unit_value(written: Self) -> f64 {
         written.as_nanos() as f64
     }
@@ -50,13 +56,14 @@ impl Quantity for SimDuration {
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// A petabyte: it bounds one request, so that sums of a run fit 64 bits.
+    /// A petabyte (2^50): the most of one request, or of one response.
     pub const MAX: Self = Self(1 << 50);
 }
 
 impl Quantity for Bytes {
     type Written = f64;
     const PLURAL: &str = "bytes";
+    const MOST: f64 = Self::MAX.0 as f64;
     fn unit_value(written: f64) -> f64 {
         written
     }
@@ -76,6 +83,7 @@ pub struct Count(pub u32);
 impl Quantity for Count {
     type Written = f64;
     const PLURAL: &str = "counts";
+    const MOST: f64 = u32::MAX as f64;
     fn unit_value(written: f64) -> f64 {
         written
     }

@@ -207,3 +207,35 @@ fn impossible_parameters_are_refused() {
         assert!(error.contains(part), "{text}: {error}");
     }
 }
+
+#[test]
+fn what_can_not_be_held_is_refused_and_not_cut() {
+    let refused = |text: &str| [read::<Bytes>(text).err(), read::<Count>(text).err()];
+    for text in [
+        "{ constant = 1e20 }",
+        "{ constant = 9e18 }",
+        "{ uniform = { low = 0, high = 1e16 } }",
+        "{ exponential = { mean = 1e16 } }",
+        "{ lognormal = { median = 1e16, sigma = 0.1 } }",
+        "{ gamma = { mean = 1e16, shape = 2.0 } }",
+        "{ weibull = { scale = 1e16, shape = 1.0 } }",
+        "{ pareto = { scale = 1, shape = 2.0, max = 1e16 } }",
+        "{ pareto = { scale = 1e16, shape = 2.0 } }",
+        "{ empirical = { points = [[1, 0.5], [1e16, 1.0]] } }",
+        // Their tails are cut so often that their means are others.
+        "{ lognormal = { median = 1000, sigma = 9.0 } }",
+        "{ pareto = { scale = 1000, shape = 1.0 } }",
+        "{ weibull = { scale = 1000, shape = 0.05 } }",
+        "{ geometric = { mean = 1e16 } }",
+    ] {
+        for error in refused(text) {
+            let error = error.unwrap_or_else(|| panic!("{text} is taken"));
+            assert!(error.contains("bytes") || error.contains("counts"), "{text}: {error}");
+            assert!(error.contains("at most"), "{text}: {error}");
+        }
+    }
+    assert_eq!(refused("{ constant = 4294967295 }"), [None, None]);
+    assert_eq!(read::<Bytes>("{ constant = 1125899906842624 }").unwrap().constant_value(), Some(Bytes::MAX));
+    // Of durations a mean may have no end: what is longer than every run is as long as every run.
+    assert!(read::<SimDuration>("{ pareto = { scale = \"1s\", shape = 0.5 } }").is_ok());
+}
