@@ -51,6 +51,14 @@ ids! {
     FlowId: u32,
     /// A set of backends that a load balancer's policy needs.
     SetId: u32,
+    /// A load balancer: what forwarding rules lead to.
+    BalancerId: u8,
+    /// A forwarding rule.
+    RuleId: u16,
+    /// A health check of one resource, which judges machines apart from all others.
+    JudgeId: u8,
+    /// What one client group sends to one rule by one protocol.
+    LaneId: u32,
 }
 
 /// The most client groups that there can be.

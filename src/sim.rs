@@ -4,6 +4,7 @@
 //! thread.
 
 mod autoscaler;
+mod balancers;
 pub mod builder;
 mod calendar;
 mod clients;

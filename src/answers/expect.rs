@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use crate::ids::{BackendId, ZoneId};
 use crate::lb::backend::Role;
 use crate::results::observed::QuestionError;
-use crate::sim::scenario::{BackendSpec, FailureMode, Failures, Scenario};
+use crate::sim::scenario::{FailureMode, Failures, Scenario};
 pub use caveats::{Caveat, caveats};
 pub use phases::{FaultPhase, PhaseLoad, phases};
 pub use rates::Shares;
@@ -130,16 +130,18 @@ fn count(levels: &[Vec<usize>]) -> Option<usize> {
 /// The pools that are configured at the beginning.
 fn pools(scenario: &Scenario) -> Vec<ZonePool> {
     let mut pools: BTreeMap<(ZoneId, Role, usize), Vec<BackendId>> = BTreeMap::new();
-    for (backend, spec) in scenario.backends.pairs().filter(|(_, spec)| spec.configured) {
-        let alike = scenario.backends.pairs().position(|(_, other)| are_alike(scenario, spec, other));
-        let first = alike.unwrap_or_default();
-        pools.entry((spec.zone, spec.role, first)).or_default().push(backend);
+    for (backend, spec) in scenario.backends.pairs() {
+        let member = scenario.membership(backend);
+        if member.configured {
+            let alike = scenario.backends.ids().position(|other| are_alike(scenario, backend, other));
+            pools.entry((spec.zone, member.role, alike.unwrap_or_default())).or_default().push(backend);
+        }
     }
     let pool = |((zone, role, _), members): ((ZoneId, Role, usize), Vec<BackendId>)| {
         let spec = &scenario.backends[members[0]];
         let failures = scenario.groups[spec.group].server.failures.as_ref();
         let unseen = failures.is_some_and(|failures| failures.mode == FailureMode::ServingOnly);
-        let is_judged = spec.checked && !unseen;
+        let is_judged = scenario.membership(members[0]).judge.is_some() && !unseen;
         let up = failures.map_or(1.0, availability);
         let held_healthy = if is_judged { up } else { 1.0 };
         let serves = match failures.map(|failures| failures.mode) {
@@ -154,12 +156,12 @@ fn pools(scenario: &Scenario) -> Vec<ZonePool> {
 }
 
 /// Whether two backends of one zone and role are interchangeable.
-fn are_alike(scenario: &Scenario, one: &BackendSpec, other: &BackendSpec) -> bool {
-    let [a, b] = [one, other].map(|spec| &scenario.groups[spec.group]);
-    one.checked == other.checked
-        && one.configured == other.configured
+fn are_alike(scenario: &Scenario, one: BackendId, other: BackendId) -> bool {
+    let [a, b] = [one, other].map(|backend| &scenario.groups[scenario.backends[backend].group]);
+    let [one, other] = [one, other].map(|backend| scenario.membership(backend));
+    (one.judge, one.configured) == (other.judge, other.configured)
         && a.server == b.server
-        && (!scenario.balancer.weighted || a.weight == b.weight)
+        && (!scenario.first_balancer().settings.weighted || a.weight == b.weight)
 }
 
 /// The long-run share of time in which a backend has not failed.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::experiment::{Cell, Experiment};
-use crate::ids::{BackendId, ClientId};
+use crate::ids::{BackendId, BalancerId, ClientId, Id};
 use crate::lb::backend::Role;
 use crate::lb::policy::backend_service::{INTERSECTION, ZONAL_MATCH_TEST, ZONAL_MATCHED};
 use crate::lb::policy::{PlacementOutcome, PolicyState, PolicyStep, TrafficOrigin};
@@ -141,8 +141,10 @@ pub fn explain(
 /// Explains where the connections of `client` go while `down` are unhealthy and all others are healthy.
 pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId) -> Explanation {
     let group = &scenario.clients[client];
-    let policy = &scenario.balancer.policy;
-    let roster = &policy.roster(scenario.zones.len(), scenario.members(|backend| !down.contains(&backend)));
+    let balancer = BalancerId::from_index(0);
+    let policy = &scenario.balancers[balancer].settings.policy;
+    let roster =
+        &policy.roster(scenario.zones.len(), scenario.members(balancer, |backend| !down.contains(&backend)));
     let (placement, steps) = policy.explain(PolicyState { now: SimTime::ZERO, roster }, group.origin);
     let taken = |name| steps.iter().find(|step| step.name == name).and_then(|step| step.to.as_ref());
     let names_of = |name| taken(name).map(|choice| names(roster, choice));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::error::ApiError;
 use super::resources::{Home, Resources};
 use super::{Assumptions, Reference};
-use crate::ids::{BackendId, IdVec};
+use crate::ids::{BackendId, Id, IdVec, JudgeId};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
 use crate::lb::change::Change;
@@ -101,7 +101,8 @@ fn changes(
     let roles = now.clone().filter(|(id, seen)| was(id).is_some_and(|was| was.role != seen.role));
     let roles = roles.map(|(id, seen)| Change::SetRole(id, seen.role));
     let checks = now.clone().filter(|(id, seen)| differs(*id, |seen| seen.checked, *seen));
-    let checks = checks.map(|(id, seen)| Change::SetChecked(id, seen.checked));
+    let judge = JudgeId::from_index(0);
+    let checks = checks.map(|(id, seen)| Change::SetJudge(id, seen.checked.then_some(judge)));
     let moved = now.filter(|(id, seen)| differs(*id, |seen| seen.configured, *seen));
     let (added, removed): (Vec<_>, Vec<_>) = moved.partition(|(_, seen)| seen.configured);
     let configured = (before.0 != after.0).then_some(Change::Configure(after.0));

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::PerCell;
 use super::finding::CellFinding;
-use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, BalancerId, ClientId, GroupId, IdVec, JudgeId, PlaceId, RuleId, ZoneId};
 use crate::lb::Settings;
-use crate::lb::health::HealthChecking;
 use crate::random::Distribution;
 use crate::sim::scenario::{
-    BackendSpec, ClientGroup, Fault, Group, InitialHealth, Operation, Place, Prices, Scenario, Timing,
+    BackendSpec, BalancerSpec, ClientGroup, Fault, Group, InitialHealth, Judge, Membership, Operation, Place,
+    Prices, RuleSpec, Scenario, Timing,
 };
 use crate::time::SimDuration;
 
@@ -45,9 +45,14 @@ pub struct FaultWords {
 /// The worlds of all cells, in parts of which an axis changes one.
 #[derive(Debug, Default)]
 pub(super) struct Worlds {
-    numbers: PerCell<(Timing, Prices, HealthChecking, InitialHealth)>,
+    numbers: PerCell<(Timing, Prices, InitialHealth)>,
     network: PerCell<Network>,
-    balancer: PerCell<Settings>,
+    judges: PerCell<IdVec<JudgeId, Judge>>,
+    /// Of each load balancer its name and settings.
+    balancers: PerCell<IdVec<BalancerId, (String, Settings)>>,
+    /// Of each load balancer what machines are to it.
+    members: PerCell<IdVec<BalancerId, IdVec<BackendId, Membership>>>,
+    rules: PerCell<IdVec<RuleId, RuleSpec>>,
     groups: PerCell<IdVec<GroupId, Group>>,
     backends: PerCell<IdVec<BackendId, BackendSpec>>,
     /// The client groups, each of which may depend on an axis of its own.
@@ -65,10 +70,18 @@ type Network = (IdVec<ZoneId, String>, IdVec<PlaceId, Place>, RoundTrips);
 impl Worlds {
     /// Adds the world of cell number `cell`, which comes next.
     pub(super) fn put(&mut self, cell: usize, (scenario, words): CellWorld) {
-        let Scenario { timing, prices, health_check, initial_health, .. } = scenario;
-        self.numbers.put(cell, (timing, prices, health_check, initial_health));
+        let Scenario { timing, prices, initial_health, .. } = scenario;
+        self.numbers.put(cell, (timing, prices, initial_health));
         self.network.put(cell, (scenario.zones, scenario.places, scenario.round_trips));
-        self.balancer.put(cell, scenario.balancer);
+        self.judges.put(cell, scenario.judges);
+        let (members, balancers): (Vec<_>, Vec<_>) = scenario
+            .balancers
+            .into_iter()
+            .map(|BalancerSpec { name, settings, members }| (members, (name, settings)))
+            .unzip();
+        self.members.put(cell, members.into_iter().collect());
+        self.balancers.put(cell, balancers.into_iter().collect());
+        self.rules.put(cell, scenario.rules);
         self.groups.put(cell, scenario.groups);
         self.backends.put(cell, scenario.backends);
         let clients = scenario.clients.into_iter().map(|client| self.clients.keep(client)).collect();
@@ -87,7 +100,7 @@ impl Worlds {
     }
 
     pub(super) fn scenario(&self, cell: usize) -> Scenario {
-        let (timing, prices, health_check, initial_health) = *of(&self.numbers, cell);
+        let (timing, prices, initial_health) = *of(&self.numbers, cell);
         let (zones, places, round_trips) = of(&self.network, cell).clone();
         let (faults, operations) = of(&self.events, cell).clone();
         let clients = of(&self.clients_of, cell).iter();
@@ -98,8 +111,9 @@ impl Worlds {
             places,
             round_trips,
             prices,
-            balancer: of(&self.balancer, cell).clone(),
-            health_check,
+            balancers: self.balancers(cell),
+            rules: of(&self.rules, cell).clone(),
+            judges: of(&self.judges, cell).clone(),
             groups: of(&self.groups, cell).clone(),
             backends: of(&self.backends, cell).clone(),
             clients,
@@ -109,11 +123,19 @@ impl Worlds {
         }
     }
 
+    fn balancers(&self, cell: usize) -> IdVec<BalancerId, BalancerSpec> {
+        let both = of(&self.balancers, cell).iter().zip(of(&self.members, cell));
+        let spec = |((name, settings), members): (&(String, Settings), &IdVec<BackendId, Membership>)| {
+            BalancerSpec { name: name.clone(), settings: settings.clone(), members: members.clone() }
+        };
+        both.map(spec).collect()
+    }
+
     /// How many different zones, backends, balancers, client groups and faults there are.
     #[cfg(test)]
     pub(super) fn distinct(&self) -> [usize; 5] {
         let (zones, backends) = (self.network.values().len(), self.backends.values().len());
-        let (balancers, clients) = (self.balancer.values().len(), self.clients.values().len());
+        let (balancers, clients) = (self.balancers.values().len(), self.clients.values().len());
         [zones, backends, balancers, clients, self.events.values().len()]
     }
 

@@ -13,10 +13,10 @@ pub(super) fn is_of(outcome: &Outcome, experiment: &Experiment, cell: usize) -> 
 }
 
 fn has_shape(outcome: &Outcome, scenario: &Scenario) -> bool {
-    let zones = scenario.zones.len();
-    outcome.traffic.len() == scenario.clients.len()
+    let (zones, lanes) = (scenario.zones.len(), scenario.lanes().len());
+    outcome.traffic.len() == lanes
         && outcome.traffic.iter().all(|row| is_wide(row, zones))
-        && outcome.decisions.len() == scenario.clients.len()
+        && outcome.decisions.len() == lanes
         && outcome.latency.len() == scenario.places.len()
         && outcome.latency.iter().all(|row| row.len() == zones)
         && outcome.backends.len() == scenario.backends.len()
@@ -47,7 +47,7 @@ fn has_subjects(outcome: &Outcome, scenario: &Scenario) -> bool {
         Subject::Backend(id) => is_backend(id),
         Subject::Place(id) => id.index() < scenario.places.len(),
         Subject::Clients(id) => id.index() < scenario.clients.len(),
-        Subject::Role(_) => true,
+        Subject::Role(id, _) => id.index() < scenario.balancers.len(),
         Subject::Operation(number) => is_operation(number),
     };
     let is_known = |cause| match cause {

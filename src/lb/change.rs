@@ -1,10 +1,10 @@
-//! What the control plane tells a running load balancer.
+//! What the control plane tells running load balancers.
 
 use super::Settings;
 use super::backend::Role;
-use crate::ids::BackendId;
+use crate::ids::{BackendId, BalancerId, JudgeId, RuleId};
 
-/// One change of configuration.
+/// One change of a load balancer's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// The load balancer is configured like this from now on.
@@ -15,8 +15,8 @@ pub enum Change {
     Remove(BackendId),
     /// A backend changes its role.
     SetRole(BackendId, Role),
-    /// A backend is judged by the health check from now on, or no more.
-    SetChecked(BackendId, bool),
+    /// A backend is judged by this health check from now on, or by none.
+    SetJudge(BackendId, Option<JudgeId>),
 }
 
 impl Change {
@@ -24,7 +24,34 @@ impl Change {
     pub fn member(&self) -> Option<BackendId> {
         match *self {
             Self::Add(backend) | Self::Remove(backend) | Self::SetRole(backend, _) => Some(backend),
-            Self::SetChecked(..) | Self::Configure(_) => None,
+            Self::SetJudge(..) | Self::Configure(_) => None,
+        }
+    }
+}
+
+/// One change in a region.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RegionChange {
+    /// Of a load balancer.
+    Balancer(BalancerId, Change),
+    /// A forwarding rule leads there from now on, or nowhere.
+    Retarget(RuleId, Option<BalancerId>),
+}
+
+impl RegionChange {
+    /// The backend that comes, goes or changes its role.
+    pub fn member(&self) -> Option<BackendId> {
+        match self {
+            Self::Balancer(_, change) => change.member(),
+            Self::Retarget(..) => None,
+        }
+    }
+
+    /// What it changes of `balancer`, if it is one of its changes.
+    pub fn of(&self, balancer: BalancerId) -> Option<&Change> {
+        match self {
+            Self::Balancer(other, change) if *other == balancer => Some(change),
+            Self::Balancer(..) | Self::Retarget(..) => None,
         }
     }
 }

@@ -177,6 +177,11 @@ impl JointHealth {
         Self { verdict: probers.verdict, views, healthy }
     }
 
+    /// Whether it is held healthy.
+    pub fn is_healthy(&self) -> bool {
+        self.healthy
+    }
+
     /// Counts the result of one prober's probe; gives the new state of health if it has changed.
     pub fn observe(&mut self, prober: u8, success: bool, thresholds: Thresholds) -> Option<bool> {
         self.views[usize::from(prober)].observe(success, thresholds);

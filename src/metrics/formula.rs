@@ -1,7 +1,7 @@
 //! How metrics are computed of a run.
 
 use super::{MeasuredRun, MetricWhole};
-use crate::ids::ZoneId;
+use crate::ids::{LaneId, ZoneId};
 use crate::sim::outcome::Traffic;
 use crate::sim::scenario::Price;
 
@@ -54,9 +54,11 @@ pub(super) fn cross_zone(run: &MeasuredRun<'_>) -> Traffic {
 
 fn traffic_where(run: &MeasuredRun<'_>, keep: fn(Option<ZoneId>, Option<ZoneId>) -> bool) -> Traffic {
     let scenario = run.scenario;
-    let zone_of = |client| scenario.places[scenario.clients[client].place].zone;
-    let rows = run.outcome.traffic.pairs().flat_map(|(client, row)| {
-        row.pairs().filter(move |(backend_zone, _)| keep(zone_of(client), *backend_zone))
+    let lanes = scenario.lanes();
+    let zone_of = |lane: LaneId| scenario.places[scenario.clients[lanes[lane].0].place].zone;
+    let rows = run.outcome.traffic.pairs().flat_map(|(lane, row)| {
+        let client_zone = zone_of(lane);
+        row.pairs().filter(move |(backend_zone, _)| keep(client_zone, *backend_zone))
     });
     rows.map(|(_, traffic)| traffic).sum()
 }

@@ -1,10 +1,10 @@
 //! How metrics are computed of what happened in a run.
 
 use super::MeasuredRun;
+use crate::ids::BackendId;
 use crate::lb::backend::Role;
 use crate::sim::history::Spans;
 use crate::sim::outcome::BackendOutcome;
-use crate::sim::scenario::BackendSpec;
 
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
@@ -53,8 +53,8 @@ pub(super) fn needlessly_remapped(run: &MeasuredRun<'_>) -> Option<f64> {
 }
 
 /// The backends that were configured in some part of the window.
-fn configured<'a>(run: &MeasuredRun<'a>) -> impl Iterator<Item = (&'a BackendSpec, &'a BackendOutcome)> {
-    let all = run.scenario.backends.iter().zip(&run.outcome.backends);
+fn configured<'a>(run: &MeasuredRun<'a>) -> impl Iterator<Item = (BackendId, &'a BackendOutcome)> {
+    let all = run.outcome.backends.pairs();
     all.filter(|(_, found)| found.configured_nanos > 0)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn idle_backends(run: &MeasuredRun<'_>) -> Option<f64> {
 /// configured.
 pub(super) fn spread(run: &MeasuredRun<'_>) -> Option<f64> {
     let rates = |role: Role| {
-        let of_role = configured(run).filter(move |(spec, _)| spec.role == role);
+        let of_role = configured(run).filter(move |(id, _)| run.scenario.role(*id) == role);
         of_role.map(|(_, found)| found.traffic.connections as f64 / seconds(found.configured_nanos))
     };
     let [primary, failover] = [Role::Primary, Role::Failover].map(|role| rates(role).sum::<f64>());

@@ -33,7 +33,7 @@ impl FairShares {
         let weights: IdVec<BackendId, f64> =
             scenario.backends.ids().map(|backend| weight(backend) * presence(backend)).collect();
         let of_role = |role: Role| -> f64 {
-            scenario.backends.pairs().filter(|(_, spec)| spec.role == role).map(|(id, _)| weights[id]).sum()
+            scenario.backends.ids().filter(|id| scenario.role(*id) == role).map(|id| weights[id]).sum()
         };
         let primaries = of_role(Role::Primary);
         let whole = if primaries > 0.0 { primaries } else { of_role(Role::Failover) };
@@ -78,7 +78,9 @@ pub fn zone_loads(run: &MeasuredRun<'_>) -> Vec<(Option<ZoneId>, Role, MeasuredL
     let places = zones.flat_map(|zone| [Role::Primary, Role::Failover].map(|role| (zone, role)));
     let load = |(zone, role): (Option<ZoneId>, Role)| {
         let members = run.scenario.backends.pairs().filter(|(id, spec)| {
-            spec.role == role && zone.is_none_or(|zone| spec.zone == zone) && presence(run, *id) > 0.0
+            run.scenario.role(*id) == role
+                && zone.is_none_or(|zone| spec.zone == zone)
+                && presence(run, *id) > 0.0
         });
         let members: Vec<BackendId> = members.map(|(id, _)| id).collect();
         (!members.is_empty()).then(|| (zone, role, load_of(run, &fair, &members)))

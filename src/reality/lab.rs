@@ -89,9 +89,10 @@ pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
     spawn("probers", &events, {
         let (scenario, events) = (Arc::clone(&scenario), events.clone());
         move || {
-            let backends = scenario.backends.pairs().filter(|(_, spec)| spec.checked);
+            let backends = scenario.backends.pairs();
+            let backends = backends.filter(|(id, _)| scenario.membership(*id).judge.is_some());
             let backends: Vec<_> = backends.map(|(id, spec)| (id, spec.name.clone())).collect();
-            prober::probe(scenario.health_check, &backends, seed, clock, &events)
+            prober::probe(*scenario.first_check(), &backends, seed, clock, &events)
         }
     })?;
     for client in scenario.clients.ids() {

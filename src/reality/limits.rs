@@ -1,7 +1,7 @@
 //! Which experiments a laboratory can be.
 
 use super::scenarios::Forwarding;
-use crate::lb::change::Change;
+use crate::lb::change::{Change, RegionChange};
 use crate::lb::packet::Protocol;
 use crate::sim::retransmission::SynRetransmission;
 use crate::sim::scenario::{
@@ -36,14 +36,19 @@ pub fn beyond(scenario: &Scenario, forwarding: Forwarding) -> Vec<String> {
     no(end > TIME_MAX, "it takes more than 15 minutes of real time; write a shorter warmup and duration");
     let rate: f64 = scenario.clients.iter().filter_map(|group| group.arrivals.mean_rate()).sum();
     no(rate > RATE_MAX, "it opens more than 400 connections per second; write lower rates");
-    let tracking = scenario.balancer.tracking;
-    let follows_syns = !tracking.syn_is_new(scenario.balancer.session_affinity);
+    no(
+        scenario.balancers.len() > 1 || scenario.rules.len() > 1,
+        "it has several load balancers or rules; write one",
+    );
+    let settings = &scenario.first_balancer().settings;
+    let tracking = settings.tracking;
+    let follows_syns = !tracking.syn_is_new(settings.session_affinity);
     no(
         follows_syns && forwarding == Forwarding::Marks,
         "SYNs follow entries of sessions; write tracking_mode = \"PER_CONNECTION\"",
     );
-    no(scenario.balancer.weighted, "backends report weights; leave locality_lb_policy out");
-    let check = scenario.health_check;
+    no(settings.weighted, "backends report weights; leave locality_lb_policy out");
+    let check = scenario.first_check();
     no(
         !check.probe_retransmission && check.timeout > SimDuration::from_secs(1),
         "a laboratory's probes are TCP connections, whose SYNs are sent again within the timeout; write \
@@ -51,7 +56,11 @@ pub fn beyond(scenario: &Scenario, forwarding: Forwarding) -> Vec<String> {
     );
     no(check.through_queue, "probes wait for workers; write health_check.through_queue = false");
     no(
-        scenario.backends.iter().any(|spec| spec.role != crate::lb::backend::Role::Primary),
+        scenario
+            .first_balancer()
+            .members
+            .iter()
+            .any(|member| member.role != crate::lb::backend::Role::Primary),
         "it has failover backends; leave failover = true out",
     );
     scenario.groups.iter().for_each(|group| {
@@ -65,7 +74,10 @@ pub fn beyond(scenario: &Scenario, forwarding: Forwarding) -> Vec<String> {
     });
     scenario.faults.iter().for_each(|fault| found.extend(beyond_fault(fault).map(str::to_owned)));
     let changes = || scenario.operations.iter().flat_map(|operation| &operation.changes);
-    if changes().any(|change| !matches!(change, Change::Add(_) | Change::Remove(_))) {
+    let is_simple = |change: &RegionChange| {
+        matches!(change, RegionChange::Balancer(_, Change::Add(_) | Change::Remove(_)))
+    };
+    if changes().any(|change| !is_simple(change)) {
         found.push(
             "an operation does more than to add and remove backends; write none but drain and add".to_owned(),
         );
@@ -84,7 +96,7 @@ fn beyond_server(server: &Server) -> Option<&'static str> {
 }
 
 fn beyond_clients(group: &ClientGroup) -> Option<&'static str> {
-    if group.protocol != Protocol::Tcp {
+    if group.lanes.iter().any(|lane| lane.protocol != Protocol::Tcp) {
         return Some("a laboratory speaks TCP; leave protocol out");
     }
     if !group.own_backends.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClientId, Id, IdVec, PlaceId};
+use crate::ids::{ClientId, Id, IdVec, LaneId, PlaceId};
 use crate::sim::history::{HappeningKind, Subject};
 use crate::sim::outcome::{FailureCause, Outcome};
 use crate::sim::scenario::Scenario;
@@ -82,7 +82,7 @@ impl RunObservation {
 fn client_counts(scenario: &Scenario, outcome: &Outcome, client: ClientId) -> ClientCounts {
     let own = scenario.places[scenario.clients[client].place].zone;
     let mut counts = ClientCounts::default();
-    for (zone, traffic) in outcome.traffic[client].pairs() {
+    for (zone, traffic) in outcome.traffic[LaneId::from_index(client.index())].pairs() {
         counts.failed += traffic.failed_connections;
         *(if zone == own { &mut counts.in_zone } else { &mut counts.across }) += traffic.completed();
     }

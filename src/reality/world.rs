@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::observation::RunObservation;
 use crate::experiment::{Experiment, ExperimentError, Overrides, Source};
+use crate::ids::{BalancerId, Id};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::selection::{SelectionHash, TableSize};
 use crate::lb::tracking::{Persistence, TrackingMode};
@@ -39,7 +40,7 @@ impl World {
         let experiment = Experiment::parse(source, overrides)?;
         let mut scenario = Scenario::clone(&experiment.scenario(&experiment.cells()[0]));
         let size = TableSize::try_from(ENTRIES).expect("a prime");
-        scenario.balancer.hash = SelectionHash::Maglev(size);
+        scenario.balancers[BalancerId::from_index(0)].settings.hash = SelectionHash::Maglev(size);
         Ok(Self { scenario: Arc::new(scenario), seed: experiment.seed() })
     }
 
@@ -50,9 +51,10 @@ impl World {
         let scenario = Arc::make_mut(&mut self.scenario);
         // Entries of sessions are what SYNs follow. Where hardly any client has two connections they are those of connections.
         scenario.clients.iter_mut().for_each(|group| group.addresses = MANY);
-        scenario.balancer.session_affinity = SessionAffinity::ClientIp;
-        scenario.balancer.tracking.mode = TrackingMode::PerSession;
-        scenario.balancer.tracking.persistence = Persistence::AlwaysPersist;
+        scenario.balancers[BalancerId::from_index(0)].settings.session_affinity = SessionAffinity::ClientIp;
+        scenario.balancers[BalancerId::from_index(0)].settings.tracking.mode = TrackingMode::PerSession;
+        scenario.balancers[BalancerId::from_index(0)].settings.tracking.persistence =
+            Persistence::AlwaysPersist;
         self
     }
 

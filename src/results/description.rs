@@ -16,8 +16,9 @@ use super::text_if_there;
 use crate::experiment::{
     Axis, Cell, ChartRequest, Experiment, FaultWords, Overrides, PerCell, Threshold, chart_lines,
 };
+use crate::ids::BackendId;
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
+use crate::lb::change::RegionChange;
 use crate::metrics::METRICS;
 use crate::random::hash_bytes;
 use crate::sim::scenario::{
@@ -287,20 +288,20 @@ fn hash(text: &str) -> String {
 }
 
 fn members(scenario: &Scenario) -> Vec<MemberEntry> {
-    let member = |spec: &BackendSpec| MemberEntry {
+    let member = |(id, spec): (BackendId, &BackendSpec)| MemberEntry {
         name: spec.name.clone(),
         group: scenario.groups[spec.group].name.clone(),
         zone: scenario.zones[spec.zone].clone(),
-        failover: spec.role == Role::Failover,
-        configured: spec.configured,
+        failover: scenario.role(id) == Role::Failover,
+        configured: scenario.is_configured(id),
     };
-    scenario.backends.iter().map(member).collect()
+    scenario.backends.pairs().map(member).collect()
 }
 
 /// The operations of `scenario`, of which these are the `words`.
 fn operations(scenario: &Scenario, words: &[String]) -> Vec<OperationEntry> {
     let entry = |(operation, words): (&Operation, &String)| {
-        let members = operation.changes.iter().filter_map(Change::member);
+        let members = operation.changes.iter().filter_map(RegionChange::member);
         let backends = members.map(|member| scenario.backends[member].name.clone()).collect();
         OperationEntry { at: operation.at - SimTime::ZERO, does: words.clone(), backends }
     };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Cell, Experiment, PerCell};
-use crate::ids::{BackendId, Id, IdVec, ZoneId};
+use crate::ids::{BackendId, BalancerId, Id, IdVec, ZoneId};
 use crate::lb::backend::{Member, Role};
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::policy::backend_service::BackendServicePolicy;
@@ -85,7 +85,8 @@ impl Cliffs {
         let mut of_cells = PerCell::default();
         for cell in experiment.cells() {
             let scenario = experiment.scenario(cell);
-            let spills = scenario.balancer.policy.get().zonal_affinity().spillover_ratio().is_some();
+            let spills =
+                scenario.first_balancer().settings.policy.get().zonal_affinity().spillover_ratio().is_some();
             let is_swept = spills && cell.values[axis].is_some();
             of_cells.put(cell.index, if is_swept { sizes(&scenario) } else { Vec::new() });
         }
@@ -102,12 +103,15 @@ impl Cliffs {
 /// A cell that spills: what it simulates but for its ratio, and its thresholds.
 fn spilling(experiment: &Experiment, cell: &Cell) -> Option<(Scenario, Vec<(usize, usize)>)> {
     let scenario = experiment.scenario(cell);
-    let AnyPolicy::BackendService(policy) = scenario.balancer.policy else { return None };
+    // What several load balancers over the same backends have in common is no question of one ratio.
+    let [balancer] = scenario.balancers.iter().as_slice() else { return None };
+    let AnyPolicy::BackendService(policy) = balancer.settings.policy else { return None };
     policy.zonal_affinity.spillover_ratio()?;
     let thresholds = sizes(&scenario).into_iter().map(|size| (needed(&policy, size), size)).collect();
     let mut scenario = (*scenario).clone();
     let zonal_affinity = ZonalAffinity::SpillCrossZone(Ratio::ZERO);
-    scenario.balancer.policy = AnyPolicy::BackendService(BackendServicePolicy { zonal_affinity, ..policy });
+    scenario.balancers[BalancerId::from_index(0)].settings.policy =
+        AnyPolicy::BackendService(BackendServicePolicy { zonal_affinity, ..policy });
     Some((scenario, thresholds))
 }
 
@@ -121,11 +125,12 @@ fn sizes(scenario: &Scenario) -> Vec<usize> {
         || changes.any(|change| change.member().is_some());
     let mut sizes = BTreeSet::new();
     for zone in scenario.zones.ids().filter(|zone| has_clients(*zone)) {
-        let here = || scenario.backends.iter().filter(move |spec| spec.zone == zone);
+        let here = || scenario.backends.pairs().filter(move |(_, spec)| spec.zone == zone);
         if moves {
             sizes.extend(1..=here().count());
         } else {
-            let of_role = |role| here().filter(|spec| spec.configured && spec.role == role).count();
+            let members = || here().map(|(id, _)| scenario.membership(id)).filter(|member| member.configured);
+            let of_role = |role| members().filter(|member| member.role == role).count();
             sizes.extend([Role::Primary, Role::Failover].map(of_role));
         }
     }

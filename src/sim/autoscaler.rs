@@ -12,7 +12,6 @@ use super::machines::Machines;
 use super::scenario::{AutoscalingPolicy, Scenario};
 use super::station::Station;
 use crate::ids::{BackendId, GroupId, IdVec};
-use crate::lb::change::Change;
 use crate::time::SimTime;
 
 #[derive(Debug)]
@@ -44,9 +43,12 @@ impl Autoscaler {
     pub(super) fn of(scenario: &Scenario, group: GroupId) -> Option<Self> {
         let policy = scenario.groups[group].autoscaling?;
         let members = scenario.backends.pairs().filter(|(_, spec)| spec.group == group);
-        let member = |(backend, spec): (BackendId, &super::scenario::BackendSpec)| Member {
+        let member = |(backend, _)| Member {
             backend,
-            state: if spec.configured { MemberState::Present(SimTime::ZERO) } else { MemberState::Absent },
+            state: match scenario.is_configured(backend) {
+                true => MemberState::Present(SimTime::ZERO),
+                false => MemberState::Absent,
+            },
             busy_nanos: 0,
         };
         Some(Self { policy, members: members.map(member).collect(), recommended: VecDeque::new() })
@@ -62,14 +64,14 @@ impl Autoscaler {
         number: u32,
         machines: &mut Machines<'_>,
         calendar: &mut Calendar,
-    ) -> Vec<Change> {
+    ) -> Vec<BackendId> {
         let (ordered, removed) = self.evaluate(calendar.now(), &mut machines.stations);
         let serves = calendar.now() + self.policy.boot_time;
         for backend in ordered {
             calendar.plan_step(serves, backend, BackendStep::Boots);
         }
         self.plan(number, calendar);
-        removed.into_iter().map(Change::Remove).collect()
+        removed
     }
 
     fn recommend(&mut self, now: SimTime, stations: &mut IdVec<BackendId, Station<'_>>) -> u32 {

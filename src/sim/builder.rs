@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::retransmission::SynRetransmission;
 use super::scenario::{
-    BackendSpec, ClientGroup, Fault, Group, InitialHealth, Operation, Place, Prices, Scenario, Timing,
+    BackendSpec, BalancerSpec, ClientGroup, Fault, Group, InitialHealth, Judge, Lane, Lanes, Membership,
+    Operation, Place, Prices, RuleSpec, Scenario, Timing,
 };
 use crate::compute::ProbeTiming;
-use crate::ids::{BackendId, ClientId, GroupId, Id, IdVec, MAX_CLIENT_GROUPS, PlaceId, ZoneId};
+use crate::ids::{
+    BackendId, BalancerId, ClientId, GroupId, Id, IdVec, JudgeId, MAX_CLIENT_GROUPS, PlaceId, RuleId, ZoneId,
+};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
 use crate::lb::health::HealthChecking;
@@ -50,6 +53,8 @@ pub struct ScenarioBuilder {
     places: IdVec<PlaceId, (Place, TrafficOrigin)>,
     groups: IdVec<GroupId, Group>,
     backends: IdVec<BackendId, BackendSpec>,
+    /// What each backend is to the load balancer.
+    members: IdVec<BackendId, Membership>,
     clients: IdVec<ClientId, ClientGroup>,
 }
 
@@ -174,6 +179,7 @@ impl Scenario {
             zones,
             groups: IdVec::default(),
             backends: IdVec::default(),
+            members: IdVec::default(),
             clients: IdVec::default(),
         }
     }
@@ -195,6 +201,11 @@ impl ScenarioBuilder {
         &self.groups
     }
 
+    /// What each backend is to the load balancer.
+    pub fn members(&self) -> &IdVec<BackendId, Membership> {
+        &self.members
+    }
+
     /// Whether `backend` is in a group whose size follows its load.
     pub fn is_autoscaled(&self, backend: BackendId) -> bool {
         self.groups[self.backends[backend].group].autoscaling.is_some()
@@ -206,7 +217,9 @@ impl ScenarioBuilder {
         for (member, number) in members.into_iter().zip(1_u64..) {
             let GroupMember { zone, role, configured, checked } = member;
             let name = format!("{}-{number}", self.groups[id].name);
-            self.backends.push(BackendSpec { name, group: id, zone, role, configured, checked });
+            self.backends.push(BackendSpec { name, group: id, zone });
+            let judge = checked.then_some(JudgeId::from_index(0));
+            self.members.push(Membership { role, configured, judge });
         }
         id
     }
@@ -224,7 +237,7 @@ impl ScenarioBuilder {
             name: name.to_owned(),
             place,
             origin,
-            protocol: Protocol::Tcp,
+            lanes: Lanes::one(Lane { rule: RuleId::from_index(0), protocol: Protocol::Tcp }),
             fragmented: Ratio::default(),
             destinations: NonZeroU16::MIN,
             addresses: ClientGroup::ADDRESSES,
@@ -284,8 +297,18 @@ impl ScenarioBuilder {
             places: self.places.into_iter().map(|(place, _)| place).collect(),
             zones: self.zones,
             prices: self.prices,
-            balancer: self.balancer,
-            health_check: self.health_check,
+            balancers: [BalancerSpec { name: String::new(), settings: self.balancer, members: self.members }]
+                .into_iter()
+                .collect(),
+            rules: [RuleSpec {
+                name: String::new(),
+                balancer: Some(BalancerId::from_index(0)),
+                address: RuleSpec::FIRST_ADDRESS,
+                port: RuleSpec::PORT,
+            }]
+            .into_iter()
+            .collect(),
+            judges: [Judge { name: String::new(), check: self.health_check }].into_iter().collect(),
             groups: self.groups,
             backends: self.backends,
             clients: self.clients,

@@ -13,8 +13,8 @@ use std::collections::binary_heap::PeekMut;
 
 use super::flow::{Current, Draw, Flow, FlowState, Flows, Mark, Marks};
 use super::run_error::RunResult;
-use super::scenario::{ClientGroup, Timing};
-use crate::ids::{ClientId, Id, IdVec};
+use super::scenario::{ClientGroup, Lane, RuleSpec, Timing};
+use crate::ids::{ClientId, Id, IdVec, RuleId};
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
 use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::random::RunSeed;
@@ -23,8 +23,6 @@ use crate::workload::{ArrivalSpec, TraceRow};
 pub(super) use senders::NewConnection;
 use senders::{EPHEMERAL_PORTS, Senders};
 
-/// The address of the forwarding rule, 192.168.0.10:80, above all client addresses.
-const SERVICE: Endpoint = Endpoint { ip: 0xC0A8_000A, port: 80 };
 /// The first client address, 10.0.0.0.
 const FIRST_ADDRESS: u32 = 0x0A00_0000;
 
@@ -84,21 +82,38 @@ enum Turn {
 struct Source {
     first_address: u32,
     protocol: Protocol,
+    /// The address of its rule, or the first of several destinations.
+    destination: Endpoint,
     /// Whether a connection's number is that of its address: neither a client's of a closed loop nor a row's of a trace.
     numbers_are_addresses: bool,
     origin: TrafficOrigin,
+    /// Where it has several: each lane with its rule, protocol and first destination, and how many destinations each has.
+    lanes: Option<Box<(Vec<(Lane, Endpoint)>, u16)>>,
 }
 
 impl Clients {
-    pub(super) fn new(clients: &IdVec<ClientId, ClientGroup>, seed: RunSeed, timing: Timing) -> Self {
+    pub(super) fn new(
+        clients: &IdVec<ClientId, ClientGroup>,
+        rules: &IdVec<RuleId, RuleSpec>,
+        seed: RunSeed,
+        timing: Timing,
+    ) -> Self {
         let mut next_address = FIRST_ADDRESS;
         let source = |group: &ClientGroup| {
             let first_address = next_address;
             next_address += group.addresses.get();
             let has_numbers = matches!(group.arrivals, ArrivalSpec::Closed(_) | ArrivalSpec::Trace(_));
+            let address = |lane: Lane| {
+                let rule = &rules[lane.rule];
+                (lane, Endpoint { ip: rule.address, port: rule.port })
+            };
+            let lanes: Vec<(Lane, Endpoint)> = group.lanes.iter().map(address).collect();
+            let (first, destination) = lanes[0];
             Source {
                 first_address,
-                protocol: group.protocol,
+                protocol: first.protocol,
+                destination,
+                lanes: (lanes.len() > 1).then(|| Box::new((lanes, group.destinations.get()))),
                 numbers_are_addresses: !has_numbers,
                 origin: group.origin,
             }
@@ -212,14 +227,19 @@ impl Clients {
             marks,
         };
         flow.requests = requests.unwrap_or_else(|| flow.draw(Draw::Requests, &group.connection.requests).0);
-        flow.destination = flow.choose(Draw::Destination, group.destinations.get());
+        let destinations = group.destinations.get() * group.lanes.count() as u16;
+        flow.destination = flow.choose(Draw::Destination, destinations);
         flows.add(flow)
     }
 
     #[inline]
     pub(super) fn packet(&self, flow: &Flow, kind: PacketKind) -> Packet {
-        let destination = Endpoint { ip: SERVICE.ip + u32::from(flow.destination), ..SERVICE };
-        self.sources[flow.client].packet(self.address(flow), flow.port, destination, kind)
+        let source = &self.sources[flow.client];
+        if let Some(lanes) = &source.lanes {
+            return source.packet_of(lanes, flow, self.address(flow), kind);
+        }
+        let ip = source.destination.ip + u32::from(flow.destination);
+        source.packet(self.address(flow), flow.port, Endpoint { ip, ..source.destination }, kind)
     }
 
     /// Packets of the connections that a group opens next, as far as they have just become known.
@@ -227,17 +247,29 @@ impl Clients {
         let senders = &self.groups[client];
         let new = if senders.come == 0 { senders.coming.as_slice() } else { &[] };
         new.iter().map(move |(_, NewConnection { address, port, .. })| {
-            self.sources[client].packet(*address, *port, SERVICE, PacketKind::Syn)
+            let source = &self.sources[client];
+            source.packet(*address, *port, source.destination, PacketKind::Syn)
         })
     }
 
-    /// `count` packets of as many connections of a group with `addresses` addresses: its addresses in turn, each time from
-    /// another port.
-    pub(super) fn sample_packets(&self, client: ClientId, addresses: u32, count: u32) -> Vec<Packet> {
+    /// `count` packets to a rule of as many connections of a group with `addresses` addresses: its addresses in turn, each time
+    /// from another port.
+    pub(super) fn sample_packets(
+        &self,
+        (client, rule): (ClientId, RuleId),
+        addresses: u32,
+        count: u32,
+    ) -> Vec<Packet> {
+        let source = &self.sources[client];
+        let lanes = source.lanes.iter().flat_map(|lanes| &lanes.0);
+        let to_rule = lanes.into_iter().find(|(lane, _)| lane.rule == rule);
+        let (protocol, destination) =
+            to_rule.map_or((source.protocol, source.destination), |(lane, to)| (lane.protocol, *to));
         let packet = |number: u32| {
             let address = u64::from(number) * u64::from(addresses) / u64::from(count);
             let port = EPHEMERAL_PORTS.start() + (number % 1024) as u16;
-            self.sources[client].packet(address as u32, port, SERVICE, PacketKind::Data)
+            let packet = source.packet(address as u32, port, destination, PacketKind::Data);
+            Packet { tuple: FiveTuple { protocol, ..packet.tuple }, ..packet }
         };
         (0..count).map(packet).collect()
     }
@@ -324,6 +356,21 @@ impl Clients {
 }
 
 impl Source {
+    /// A packet of a group that has several lanes.
+    #[inline(never)]
+    fn packet_of(
+        &self,
+        (lanes, destinations): &(Vec<(Lane, Endpoint)>, u16),
+        flow: &Flow,
+        address: u32,
+        kind: PacketKind,
+    ) -> Packet {
+        let (lane, first) = lanes[usize::from(flow.destination / destinations)];
+        let ip = first.ip + u32::from(flow.destination % destinations);
+        let packet = self.packet(address, flow.port, Endpoint { ip, ..first }, kind);
+        Packet { tuple: FiveTuple { protocol: lane.protocol, ..packet.tuple }, ..packet }
+    }
+
     #[inline]
     fn packet(&self, address: u32, port: u16, destination: Endpoint, kind: PacketKind) -> Packet {
         let source = Endpoint { ip: self.first_address + address, port };
@@ -343,6 +390,7 @@ mod tests {
     use crate::ids::PlaceId;
     use crate::lb::ratio::Ratio;
     use crate::sim::retransmission::SynRetransmission;
+    use crate::sim::scenario::Lanes;
     use crate::workload::{Backoff, ConnectionProfile, Rate};
 
     #[test]
@@ -351,7 +399,7 @@ mod tests {
             name: "web".to_owned(),
             place: PlaceId::from_index(0),
             origin: TrafficOrigin::Hybrid,
-            protocol: Protocol::Tcp,
+            lanes: Lanes::one(Lane { rule: RuleId::from_index(0), protocol: Protocol::Tcp }),
             fragmented: Ratio::new(0.0).unwrap(),
             destinations: NonZeroU16::MIN,
             addresses: NonZeroU32::MIN,
@@ -368,7 +416,9 @@ mod tests {
         let groups: IdVec<ClientId, ClientGroup> = [group].into_iter().collect();
         let (warmup, duration) = (SimDuration::ZERO, SimDuration::MAX);
         let timing = Timing { warmup, duration, sample_interval: duration };
-        let mut clients = Clients::new(&groups, RunSeed::new(1, 0), timing);
+        let rule = RuleSpec { name: String::new(), balancer: None, address: 1, port: 80 };
+        let rules = [rule].into_iter().collect();
+        let mut clients = Clients::new(&groups, &rules, RunSeed::new(1, 0), timing);
         let none = Flows::new(&groups);
         clients.begin(&none).unwrap();
         // None is ever opened, so that all ports are free but those of the last one and of those to come; later ones end

@@ -49,7 +49,7 @@ impl FrontSide {
             flow.fail_at(calendar.now(), FailureCause::NoPort, calendar);
             return Sent::Nothing;
         }
-        match flow.group.protocol {
+        match flow.protocol() {
             Protocol::Tcp => self.send_syn(flow, calendar),
             _ => self.send_request(flow, calendar),
         }
@@ -182,7 +182,7 @@ impl FrontSide {
     #[inline(always)]
     fn route_request(&mut self, flow: &mut Current<'_>, calendar: &mut Calendar) -> Result<BackendId, Sent> {
         let now = calendar.now();
-        let forwarded = match flow.group.protocol {
+        let forwarded = match flow.protocol() {
             Protocol::Tcp => self.forward(now, flow),
             _ => self.send_datagram(now, flow),
         };
@@ -225,7 +225,7 @@ impl FrontSide {
     /// A datagram goes wherever the load balancer sends it; if its fragments part, it is lost.
     fn send_datagram(&mut self, now: SimTime, flow: &mut Current<'_>) -> Result<BackendId, Sent> {
         let fragmented = flow.group.fragmented.value() > flow.unit(Draw::Fragmented);
-        let kinds: &[PacketKind] = if fragmented && flow.group.protocol == Protocol::Udp {
+        let kinds: &[PacketKind] = if fragmented && flow.protocol() == Protocol::Udp {
             &[PacketKind::FirstFragment, PacketKind::LaterFragment]
         } else {
             &[PacketKind::Data]
@@ -295,7 +295,7 @@ impl FrontSide {
         }
         flow.state = FlowState::Thinking;
         // The acknowledgement of a response passes the load balancer too. Nobody notices if it is dropped.
-        if flow.group.protocol == Protocol::Tcp
+        if flow.protocol() == Protocol::Tcp
             && let Err(Sent::Astray(backend)) = self.forward(now, flow)
         {
             return Sent::AstrayAcknowledgement(backend, until);
@@ -318,7 +318,7 @@ impl FrontSide {
     }
 
     fn leave(&mut self, now: SimTime, flow: &mut Current<'_>) {
-        if flow.group.protocol == Protocol::Tcp {
+        if flow.protocol() == Protocol::Tcp {
             // Its FIN is the last packet that keeps the tracking entry alive.
             let _ = self.route(now, flow, PacketKind::Data);
         }

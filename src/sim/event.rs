@@ -1,7 +1,7 @@
 //! Everything that can happen: the table of contents of the model.
 
 use super::outcome::FailureCause;
-use crate::ids::{BackendId, FlowId};
+use crate::ids::{BackendId, FlowId, JudgeId};
 
 /// Arrivals are no events: they are merged with them ([`super::clients`]). Numbers are places in the scenario's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,13 @@ impl FlowStep {
     }
 }
 
+/// A prober of one health check: each backend has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProberId {
+    pub(super) judge: JudgeId,
+    pub(super) number: u8,
+}
+
 /// Something about a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BackendStep {
@@ -77,19 +84,19 @@ pub(super) enum BackendStep {
     /// An autoscaler ordered it: it begins to serve.
     Boots,
     /// A probe sets out.
-    ProbeStarts { prober: u8 },
+    ProbeStarts { prober: ProberId },
     /// No answer to a probe's SYN came in time: its prober sends another.
-    ProbeSendsAgain { prober: u8 },
+    ProbeSendsAgain { prober: ProberId },
     /// A probe reaches it.
-    ProbeArrives { prober: u8 },
+    ProbeArrives { prober: ProberId },
     /// A worker is done with a probe that went through the queue.
-    ProbeServed { prober: u8 },
+    ProbeServed { prober: ProberId },
     /// A probe that went through the queue may have had no answer in time.
-    ProbeTimesOut { prober: u8 },
+    ProbeTimesOut { prober: ProberId },
     /// Jobs that share the workers may have ended.
     SharedEnds,
     /// A probe's result is known.
-    ProbeEnds { prober: u8, success: bool },
-    /// The load balancer takes notice of a changed state of health.
-    HealthApplies { healthy: bool },
+    ProbeEnds { prober: ProberId, success: bool },
+    /// Load balancers take notice of a changed state of health.
+    HealthApplies { judge: JudgeId, healthy: bool },
 }

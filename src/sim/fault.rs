@@ -120,9 +120,8 @@ impl Faults {
             }
             StrikeEffect::Backends(targets, fault) => {
                 if begins {
-                    let roster = front.balancer.roster();
-                    *hit =
-                        targets.hit(|backend| !self.autoscaled[backend] || roster.member(backend).configured);
+                    let balancers = &front.balancers;
+                    *hit = targets.hit(|backend| !self.autoscaled[backend] || balancers.have(backend));
                 }
                 let mut went_down = targets.candidates.clone();
                 went_down.retain(|backend| {

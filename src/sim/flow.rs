@@ -10,8 +10,8 @@ use super::calendar::Calendar;
 use super::event::{Event, FlowStep};
 use super::outcome::FailureCause;
 use super::retransmission::{DATA_COPIES, data_wait, late_handshake};
-use super::scenario::ClientGroup;
-use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec};
+use super::scenario::{ClientGroup, Lane};
+use crate::ids::{BackendId, ClientId, FlowId, Id, IdVec, RuleId};
 use crate::lb::packet::Protocol;
 use crate::lb::policy::PlacementOutcome;
 use crate::random::StreamKey;
@@ -52,6 +52,7 @@ pub(super) struct Flow {
     pub(super) requests: u32,
     pub(super) client: ClientId,
     pub(super) port: u16,
+    /// Its number among its group's destinations, those of all lanes together.
     pub(super) destination: u16,
     /// The backend of its handshake; of a connection without one, the backend that its packets reached last.
     pub(super) backend: Option<BackendId>,
@@ -143,6 +144,20 @@ impl Current<'_> {
         self.started + self.group.connect_timeout.min(self.group.syn_retransmission.gives_up())
     }
 
+    #[inline(always)]
+    fn lane(&self) -> Lane {
+        self.group.lanes.of(self.destination, self.group.destinations)
+    }
+
+    #[inline(always)]
+    pub(super) fn protocol(&self) -> Protocol {
+        self.lane().protocol
+    }
+
+    pub(super) fn rule(&self) -> RuleId {
+        self.lane().rule
+    }
+
     #[inline]
     pub(super) fn request_deadline(&self) -> SimTime {
         self.sent + self.group.request_timeout
@@ -188,7 +203,7 @@ impl Current<'_> {
         let is_late = step == FlowStep::Resend && self.marks.has(Mark::SynAckLost);
         let excess = if is_late { late_handshake(self.requests_sent) } else { SimDuration::ZERO };
         let again = (sent + data_wait(self.resends, self.trip, excess)).max(calendar.now());
-        if self.group.protocol != Protocol::Tcp || again >= self.request_deadline() {
+        if self.protocol() != Protocol::Tcp || again >= self.request_deadline() {
             return self.await_request_timeout(calendar);
         }
         if self.resends >= DATA_COPIES {

@@ -1,22 +1,23 @@
 //! What stands before the backends, and where packets go from there.
 
+use super::balancers::Balancers;
 use super::clients::Clients;
 use super::flow::{Current, Draw, Mark};
 use super::links::{Link, Links};
 use super::recorder::Recorder;
 use super::scenario::Scenario;
 use super::tracer::Tracer;
-use crate::ids::{BackendId, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, BalancerId, IdVec, PlaceId, ZoneId};
 use crate::lb::packet::PacketKind;
 use crate::lb::policy::PlacementOutcome;
 use crate::lb::{LoadBalancer, Verdict};
-use crate::random::{Purpose, RunSeed};
+use crate::random::RunSeed;
 use crate::time::{SimDuration, SimTime};
 
 #[derive(Debug)]
 pub(super) struct FrontSide {
     pub(super) clients: Clients,
-    pub(super) balancer: LoadBalancer,
+    pub(super) balancers: Balancers,
     pub(super) links: Links,
     /// Where each backend is; apart from all else about it, because every packet asks.
     zones: IdVec<BackendId, ZoneId>,
@@ -24,21 +25,19 @@ pub(super) struct FrontSide {
     pub(super) recorder: Recorder,
     /// Who follows connections, if anybody does.
     pub(super) tracer: Option<Tracer>,
-    /// Whether packets may need more than the load balancer: clients may be backends, or are followed.
+    /// Whether packets may need more than one load balancer: there are several rules or balancers, clients may be backends,
+    /// or are followed.
     looks_closely: bool,
 }
 
 impl FrontSide {
     pub(super) fn new(scenario: &Scenario, seed: RunSeed) -> Self {
-        let members = scenario.members(|_| scenario.health_check.initially_healthy);
-        let balancer = LoadBalancer::new(scenario.balancer.clone(), scenario.zones.len(), members);
-        let hash_key = seed.stream(Purpose::Selection, "load-balancer").word();
-        let clients = Clients::new(&scenario.clients, seed, scenario.timing);
+        let clients = Clients::new(&scenario.clients, &scenario.rules, seed, scenario.timing);
         Self {
             tracer: None,
-            looks_closely: clients.are_backends(),
+            looks_closely: clients.are_backends() || !scenario.is_plain(),
             clients,
-            balancer: balancer.with_hash_key(hash_key),
+            balancers: Balancers::new(scenario, seed),
             links: Links::new(scenario),
             zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             recorder: Recorder::new(scenario),
@@ -54,7 +53,8 @@ impl FrontSide {
     pub(super) fn place(&self, flow: &mut Current<'_>, backend: BackendId, outcome: PlacementOutcome) {
         flow.backend = Some(backend);
         flow.outcome = outcome;
-        flow.marks.set(Mark::OnUnhealthy, !self.balancer.roster().is_healthy(backend));
+        let is_healthy = self.balancer_of(flow).is_some_and(|it| it.roster().is_healthy(backend));
+        flow.marks.set(Mark::OnUnhealthy, !is_healthy);
     }
 
     #[inline(always)]
@@ -62,7 +62,20 @@ impl FrontSide {
         if self.looks_closely {
             return self.route_closely(now, flow, kind);
         }
-        self.balancer.route(now, &self.clients.packet(flow, kind))
+        self.balancers.sole_mut().route(now, &self.clients.packet(flow, kind))
+    }
+
+    /// The load balancer that the rule of `flow` leads to now.
+    #[inline(always)]
+    fn balancer_of(&self, flow: &Current<'_>) -> Option<&LoadBalancer> {
+        if self.looks_closely {
+            return self.target_of(flow).map(|balancer| self.balancers.get(balancer));
+        }
+        Some(self.balancers.sole())
+    }
+
+    fn target_of(&self, flow: &Current<'_>) -> Option<BalancerId> {
+        self.balancers.target(flow.rule())
     }
 
     #[cold]
@@ -70,7 +83,10 @@ impl FrontSide {
         let packet = self.clients.packet(flow, kind);
         let verdict = match self.own_backend(flow) {
             Some(backend) => Verdict::Tracked(backend, PlacementOutcome::OwnBackend),
-            None => self.balancer.route(now, &packet),
+            None => match self.target_of(flow) {
+                Some(balancer) => self.balancers.get_mut(balancer).route(now, &packet),
+                None => Verdict::Dropped,
+            },
         };
         if let Some(tracer) = &mut self.tracer {
             tracer.routed(now, flow, &packet, verdict);
@@ -117,6 +133,7 @@ impl FrontSide {
     #[inline(never)]
     fn configured_self(&self, flow: &Current<'_>) -> Option<BackendId> {
         let own = *flow.group.own_backends.get(self.clients.address(flow) as usize)?;
-        self.balancer.roster().member(own).configured.then_some(own)
+        let balancer = self.target_of(flow)?;
+        self.balancers.is_member(balancer, own).then_some(own)
     }
 }

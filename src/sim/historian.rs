@@ -1,16 +1,18 @@
 //! Takes down what happens: after every change of a machine, of health or of configuration it compares what is with what
 //! was. Like the recorder it is told, and never asked; only rare events come here, never a connection's.
 
+use super::balancers::Balancers;
 use super::clients::Clients;
 use super::history::{Chronicle, Happening, HappeningKind, Subject, Trigger, Turnabout};
 use super::machine::MachineState;
 use super::machines::Machines;
 use super::remapper::Remapper;
 use super::scenario::{FailureMode, Timing};
-use crate::ids::{BackendId, ClientId, IdVec, PlaceId};
+use crate::ids::{BackendId, BalancerId, ClientId, IdVec, PlaceId, RuleId};
 use crate::lb::LoadBalancer;
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
+use crate::lb::change::{Change, RegionChange};
+use crate::lb::health::HealthChecking;
 use crate::lb::policy::{PlacementOutcome, TrafficOrigin};
 use crate::lb::roster::Roster;
 use crate::lb::sets::SetSpec;
@@ -19,17 +21,25 @@ use crate::time::{SimDuration, SimTime};
 #[derive(Debug)]
 pub(super) struct Historian {
     timing: Timing,
-    /// How long after the end of a failure the load balancer may still come to notice it.
+    /// How long after the end of a failure load balancers may still come to notice it.
     memory: SimDuration,
-    backends: IdVec<BackendId, KnownBackend>,
+    balancers: IdVec<BalancerId, KnownBalancer>,
     views: Vec<View>,
+    /// How many decisions have been looked at.
+    decided: u64,
+    chronicle: Chronicle,
+}
+
+/// What was known of a load balancer at the last look.
+#[derive(Debug)]
+struct KnownBalancer {
+    backends: IdVec<BackendId, KnownBackend>,
+    /// From where its role is looked at: any origin has the same.
+    origin: Option<TrafficOrigin>,
     /// The role that served last, if any did.
     role: Option<Role>,
     /// The role that serves, if any does, and since when.
     serving: (Option<Role>, SimTime),
-    /// How many decisions have been looked at.
-    decided: u64,
-    chronicle: Chronicle,
 }
 
 /// What was known of a backend at the last look.
@@ -48,9 +58,12 @@ struct Failure {
     until: Option<SimTime>,
 }
 
-/// What the load balancer does with the new connections from one place, at the last look.
+/// What becomes of the new connections to a rule from one place, at the last look.
 #[derive(Debug)]
 struct View {
+    rule: RuleId,
+    /// Where the rule leads.
+    balancer: Option<BalancerId>,
     place: PlaceId,
     origin: TrafficOrigin,
     clients: Vec<ClientId>,
@@ -71,9 +84,36 @@ struct Moment {
     delay: Option<SimDuration>,
 }
 
+/// A backend fails or recovers: what is to be noted of it.
+enum Turn {
+    /// It recovered and fails again at the same time.
+    Undone,
+    Noted(HappeningKind, FailureMode, Option<SimDuration>),
+}
+
 impl KnownBackend {
     fn is_failed(&self) -> bool {
         self.failure.is_some_and(|failure| failure.until.is_none())
+    }
+
+    /// It fails as `mode` says from now on, or has recovered.
+    fn turn(&mut self, now: SimTime, mode: Option<FailureMode>) -> Option<Turn> {
+        match (mode, &mut self.failure) {
+            (Some(_), Some(failure)) if failure.until == Some(now) => {
+                failure.until = None;
+                Some(Turn::Undone)
+            }
+            (Some(mode), failure) => {
+                *failure = Some(Failure { mode, since: now, until: None });
+                Some(Turn::Noted(HappeningKind::Failed, mode, None))
+            }
+            (None, Some(failure)) => {
+                failure.until = Some(now);
+                let lasted = now.since(failure.since);
+                Some(Turn::Noted(HappeningKind::Recovered, failure.mode, Some(lasted)))
+            }
+            (None, None) => None,
+        }
     }
 }
 
@@ -85,39 +125,24 @@ impl View {
 
 impl Historian {
     /// Knows the world as it begins.
-    pub(super) fn new(clients: &Clients, balancer: &LoadBalancer, machines: &Machines<'_>) -> Self {
+    pub(super) fn new(clients: &Clients, balancers: &Balancers, machines: &Machines<'_>) -> Self {
         let scenario = machines.scenario;
-        let mut views: Vec<View> = Vec::new();
-        // Clients that are backends call themselves: what happens to the others is none of their business.
-        for (client, group) in scenario.clients.pairs().filter(|(_, group)| group.own_backends.is_empty()) {
-            let is_same = |view: &View| (view.place, view.origin) == (group.place, group.origin);
-            let position = views.iter().position(is_same).unwrap_or(views.len());
-            if position == views.len() {
-                views.push(View::new(group.place, group.origin, balancer, machines));
-            }
-            views[position].clients.push(client);
-            views[position].remapper.add(client, clients, group.addresses.get());
-        }
-        let check = &scenario.health_check;
-        let probes = check.check_interval * u64::from(check.thresholds.unhealthy);
-        let held = |member: &crate::lb::backend::Member| member.configured.then_some(member.healthy);
-        let since = SimTime::ZERO;
-        let failure = |backend: BackendId| {
-            let mode = machines.machines[backend].failure(check.wants_reply)?;
-            Some(Failure { mode, since, until: None })
+        let views = views(clients, balancers, machines);
+        let memory = |check: &HealthChecking| {
+            check.check_interval * u64::from(check.thresholds.unhealthy)
+                + check.timeout
+                + check.propagation_delay
         };
-        let known = balancer.roster().all().pairs();
-        let serving = views.first().and_then(|view| balancer.placement(view.origin).serving);
+        let known = |(id, balancer): (BalancerId, &LoadBalancer)| {
+            let origin = views.iter().find(|view| view.balancer == Some(id)).map(|view| view.origin);
+            KnownBalancer::new(balancer, origin, machines)
+        };
         Self {
             timing: scenario.timing,
-            memory: probes + check.timeout + check.propagation_delay,
-            backends: known
-                .map(|(backend, member)| KnownBackend { failure: failure(backend), held: held(member) })
-                .collect(),
+            memory: scenario.judges.iter().map(|judge| memory(&judge.check)).max().unwrap_or_default(),
+            balancers: balancers.iter().map(known).collect(),
             views,
-            role: serving,
-            serving: (serving, SimTime::ZERO),
-            decided: balancer.decided(),
+            decided: balancers.decided(),
             chronicle: Chronicle {
                 outages: scenario.clients.iter().map(|_| Default::default()).collect(),
                 ..Chronicle::default()
@@ -126,8 +151,12 @@ impl Historian {
     }
 
     /// The window starts: from now on connections' backends are compared.
-    pub(super) fn window_starts(&mut self, balancer: &mut LoadBalancer) {
-        self.views.iter_mut().for_each(|view| view.remapper.begin(balancer));
+    pub(super) fn window_starts(&mut self, balancers: &mut Balancers) {
+        for view in &mut self.views {
+            if let Some(balancer) = view.balancer {
+                view.remapper.begin(balancers.get_mut(balancer));
+            }
+        }
     }
 
     /// An operation is about to be applied.
@@ -137,34 +166,26 @@ impl Historian {
     }
 
     /// An autoscaler has added or removed backends.
-    pub(super) fn scaled(&mut self, now: SimTime, changes: &[Change]) {
+    pub(super) fn scaled(&mut self, now: SimTime, changes: &[RegionChange]) {
         let moment = Moment { now, cause: Some(Trigger::Autoscaler), delay: None };
+        let mut noted = Vec::new();
         for change in changes {
-            match *change {
-                Change::Add(backend) => {
-                    self.note(
-                        moment,
-                        HappeningKind::Operation,
-                        Subject::Backend(backend),
-                        Some(Turnabout::Added),
-                    );
-                }
-                Change::Remove(backend) => {
-                    self.note(
-                        moment,
-                        HappeningKind::Operation,
-                        Subject::Backend(backend),
-                        Some(Turnabout::Removed),
-                    );
-                }
-                Change::Configure(_) | Change::SetRole(..) | Change::SetChecked(..) => {}
+            let (backend, turn) = match *change {
+                RegionChange::Balancer(_, Change::Add(backend)) => (backend, Turnabout::Added),
+                RegionChange::Balancer(_, Change::Remove(backend)) => (backend, Turnabout::Removed),
+                _ => continue,
+            };
+            // Whatever number of load balancers it joins or leaves.
+            if !noted.contains(&backend) {
+                noted.push(backend);
+                self.note(moment, HappeningKind::Operation, Subject::Backend(backend), Some(turn));
             }
         }
     }
 
-    /// Whether the load balancer has decided anew since the last look.
-    pub(super) fn is_behind(&self, balancer: &LoadBalancer) -> bool {
-        self.decided != balancer.decided()
+    /// Whether a load balancer has decided anew since the last look.
+    pub(super) fn is_behind(&self, balancers: &Balancers) -> bool {
+        self.decided != balancers.decided()
     }
 
     /// Takes down what has changed, and that it came of `cause`; of a machine that has, where none is given.
@@ -172,7 +193,7 @@ impl Historian {
         &mut self,
         now: SimTime,
         cause: Option<Trigger>,
-        balancer: &mut LoadBalancer,
+        balancers: &mut Balancers,
         machines: &Machines<'_>,
     ) {
         if now >= self.timing.window_end() {
@@ -184,11 +205,15 @@ impl Historian {
             cause: cause.or(struck.map(Trigger::Backend)),
             delay: struck.map(|_| SimDuration::ZERO),
         };
-        if self.is_behind(balancer) {
-            self.decided = balancer.decided();
-            moment.delay = self.follow_health(moment, balancer.roster()).or(moment.delay);
-            self.follow_role(moment, balancer);
-            self.follow_decisions(moment, balancer);
+        if self.is_behind(balancers) {
+            self.decided = balancers.decided();
+            for (id, balancer) in balancers.iter() {
+                moment.delay = self.follow_health(moment, id, balancer.roster()).or(moment.delay);
+            }
+            for (id, balancer) in balancers.iter() {
+                self.follow_role(moment, id, balancer);
+            }
+            self.follow_decisions(moment, balancers);
         }
         self.follow_service(moment, machines);
     }
@@ -204,9 +229,10 @@ impl Historian {
     /// Notes the machines that have failed or recovered; gives the first of them.
     fn follow_machines(&mut self, now: SimTime, machines: &Machines<'_>) -> Option<BackendId> {
         let mut struck = None;
-        for (backend, machine) in machines.machines.pairs() {
-            let mode = machine.failure(machines.scenario.health_check.wants_reply);
-            if self.backends[backend].is_failed() != mode.is_some() {
+        for backend in machines.machines.ids() {
+            let mode = machines.failure(backend);
+            let first = self.balancers.iter().next();
+            if first.is_some_and(|known| known.backends[backend].is_failed() != mode.is_some()) {
                 struck = struck.or(Some(backend));
                 self.turned(now, backend, mode);
             }
@@ -214,63 +240,57 @@ impl Historian {
         struck
     }
 
-    /// A backend fails as `mode` says, or has recovered.
+    /// A backend fails as `mode` says, or has recovered: it happens once, whatever number of load balancers have it.
     fn turned(&mut self, now: SimTime, backend: BackendId, mode: Option<FailureMode>) {
-        let KnownBackend { failure, held } = &mut self.backends[backend];
-        let is_configured = held.is_some();
-        let (kind, mode, delay) = match (mode, failure) {
-            (Some(_), Some(failure)) if failure.until == Some(now) => {
-                // One fault passed it to the next: it never recovered.
-                failure.until = None;
-                if is_configured && self.timing.is_measured(now) {
-                    self.chronicle.take_back(
-                        now.as_nanos(),
-                        HappeningKind::Recovered,
-                        Subject::Backend(backend),
-                    );
-                }
-                return;
+        let mut turn = None;
+        let mut is_configured = false;
+        for known in self.balancers.iter_mut() {
+            let known = &mut known.backends[backend];
+            is_configured |= known.held.is_some();
+            turn = known.turn(now, mode);
+        }
+        match turn {
+            // One fault passed it to the next: it never recovered.
+            Some(Turn::Undone) if is_configured && self.timing.is_measured(now) => {
+                let recovered = HappeningKind::Recovered;
+                self.chronicle.take_back(now.as_nanos(), recovered, Subject::Backend(backend));
             }
-            (Some(mode), failure) => {
-                *failure = Some(Failure { mode, since: now, until: None });
-                (HappeningKind::Failed, mode, None)
+            Some(Turn::Noted(kind, mode, delay)) if is_configured => {
+                let moment = Moment { now, cause: Some(Trigger::Failure(mode)), delay };
+                self.note(moment, kind, Subject::Backend(backend), None);
             }
-            (None, Some(failure)) => {
-                failure.until = Some(now);
-                (HappeningKind::Recovered, failure.mode, Some(now.since(failure.since)))
-            }
-            (None, None) => return,
-        };
-        if is_configured {
-            let moment = Moment { now, cause: Some(Trigger::Failure(mode)), delay };
-            self.note(moment, kind, Subject::Backend(backend), None);
+            _ => {}
         }
     }
 
-    /// Notes what the load balancer has noticed of a backend's health; gives how long that took it.
-    fn follow_health(&mut self, moment: Moment, roster: &Roster) -> Option<SimDuration> {
+    /// Notes what a load balancer has noticed of backends' health; gives how long that took it.
+    fn follow_health(&mut self, moment: Moment, id: BalancerId, roster: &Roster) -> Option<SimDuration> {
         let mut delay = None;
         for (backend, member) in roster.all().pairs() {
             let held = member.configured.then_some(member.healthy);
-            let before = std::mem::replace(&mut self.backends[backend].held, held);
+            let before = std::mem::replace(&mut self.balancers[id].backends[backend].held, held);
             // What an operator sets, or the first state of a new backend, is not noticed by anybody.
             let is_noticed = moment.cause == Some(Trigger::Backend(backend));
             if let (Some(before), Some(healthy), true) = (before, held, is_noticed)
                 && before != healthy
             {
                 delay = if healthy {
-                    self.noticed_healthy(moment.now, backend)
+                    self.noticed_healthy(moment.now, (id, backend))
                 } else {
-                    self.noticed_unhealthy(moment.now, backend)
+                    self.noticed_unhealthy(moment.now, (id, backend))
                 };
             }
         }
         delay
     }
 
-    fn noticed_unhealthy(&mut self, now: SimTime, backend: BackendId) -> Option<SimDuration> {
+    fn noticed_unhealthy(
+        &mut self,
+        now: SimTime,
+        (id, backend): (BalancerId, BackendId),
+    ) -> Option<SimDuration> {
         let memory = self.memory;
-        let failure = &mut self.backends[backend].failure;
+        let failure = &mut self.balancers[id].backends[backend].failure;
         // Otherwise its probes failed for another reason: a link, a queue.
         *failure = failure.filter(|failure| failure.until.is_none_or(|until| now.since(until) <= memory));
         let (cause, delay) = failure.map(|it| (Trigger::Failure(it.mode), now.since(it.since))).unzip();
@@ -280,59 +300,68 @@ impl Historian {
             self.chronicle.detections.add(delay.as_nanos());
         }
         let moment = Moment { now, cause, delay };
-        self.note(moment, HappeningKind::NoticedUnhealthy, Subject::Backend(backend), None);
+        self.note(moment, HappeningKind::NoticedUnhealthy, Subject::Backend(backend), self.turn_of(id));
         delay
     }
 
-    fn noticed_healthy(&mut self, now: SimTime, backend: BackendId) -> Option<SimDuration> {
-        let failure = &mut self.backends[backend].failure;
+    fn noticed_healthy(
+        &mut self,
+        now: SimTime,
+        (id, backend): (BalancerId, BackendId),
+    ) -> Option<SimDuration> {
+        let failure = &mut self.balancers[id].backends[backend].failure;
         let recovery = failure.take_if(|failure| failure.until.is_some());
         let recovery =
             recovery.and_then(|it| it.until.map(|until| (Trigger::Failure(it.mode), now.since(until))));
         let (cause, delay) = recovery.unzip();
-        self.note(
-            Moment { now, cause, delay },
-            HappeningKind::NoticedHealthy,
-            Subject::Backend(backend),
-            None,
-        );
+        let moment = Moment { now, cause, delay };
+        self.note(moment, HappeningKind::NoticedHealthy, Subject::Backend(backend), self.turn_of(id));
         delay
     }
 
-    fn follow_role(&mut self, moment: Moment, balancer: &LoadBalancer) {
-        let Some(view) = self.views.first() else { return };
-        let serving = balancer.placement(view.origin).serving;
-        if serving == self.serving.0 {
+    /// Which load balancer has noticed something, where there are several.
+    fn turn_of(&self, id: BalancerId) -> Option<Turnabout> {
+        (self.balancers.len() > 1).then_some(Turnabout::Of(id))
+    }
+
+    fn follow_role(&mut self, moment: Moment, id: BalancerId, balancer: &LoadBalancer) {
+        let Some(origin) = self.balancers[id].origin else { return };
+        let serving = balancer.placement(origin).serving;
+        if serving == self.balancers[id].serving.0 {
             return;
         }
-        self.count_role(moment.now);
-        self.serving.0 = serving;
+        self.count_role(moment.now, id);
+        let known = &mut self.balancers[id];
+        known.serving.0 = serving;
         let Some(role) = serving else { return };
-        if let Some(before) = self.role.replace(role).filter(|before| *before != role) {
+        if let Some(before) = known.role.replace(role).filter(|before| *before != role) {
             let turn = Some(Turnabout::Role(before, role));
-            self.note(moment, HappeningKind::Role, Subject::Role(role), turn);
+            self.note(moment, HappeningKind::Role, Subject::Role(id, role), turn);
         }
     }
 
-    fn count_role(&mut self, now: SimTime) {
-        let (serving, since) = &mut self.serving;
+    fn count_role(&mut self, now: SimTime, id: BalancerId) {
+        let (serving, since) = &mut self.balancers[id].serving;
         if let Some(role) = *serving {
             self.chronicle.role_nanos[role as usize] += self.timing.measured_part(*since, now).as_nanos();
         }
         *since = now;
     }
 
-    fn follow_decisions(&mut self, moment: Moment, balancer: &mut LoadBalancer) {
+    fn follow_decisions(&mut self, moment: Moment, balancers: &mut Balancers) {
         let is_measured = self.timing.is_measured(moment.now);
         for position in 0..self.views.len() {
             let view = &mut self.views[position];
-            let sets = balancer.chosen_sets(view.origin);
-            let outcome = balancer.placement(view.origin).outcome;
-            let reachable = balancer.reachable(view.origin);
-            if reachable != view.reachable {
+            let balancer = balancers.target(view.rule);
+            let is_led_elsewhere = std::mem::replace(&mut view.balancer, balancer) != balancer;
+            let Placed { outcome, sets, reachable } = Placed::of(view.balancer, view.origin, balancers);
+            if reachable != view.reachable || is_led_elsewhere {
                 let before = std::mem::replace(&mut view.reachable, reachable);
                 let sets = (before.as_slice(), view.reachable.as_slice());
-                view.remapper.compare(sets, balancer, &mut self.chronicle.remapping);
+                if let Some(balancer) = balancer {
+                    let balancer = balancers.get_mut(balancer);
+                    view.remapper.compare(sets, balancer, &mut self.chronicle.remapping);
+                }
             }
             if (outcome, &sets) == (view.outcome, &view.sets) {
                 continue;
@@ -380,7 +409,9 @@ impl Historian {
     }
 
     pub(super) fn finish(mut self, now: SimTime) -> Chronicle {
-        self.count_role(now);
+        for id in self.balancers.ids() {
+            self.count_role(now, id);
+        }
         for position in 0..self.views.len() {
             if let Some(since) = self.views[position].out_since {
                 self.count_outage(position, since, now);
@@ -391,19 +422,84 @@ impl Historian {
 }
 
 impl View {
-    fn new(place: PlaceId, origin: TrafficOrigin, balancer: &LoadBalancer, machines: &Machines<'_>) -> Self {
-        let reachable = balancer.reachable(origin);
+    fn new(
+        (rule, place, origin): (RuleId, PlaceId, TrafficOrigin),
+        balancers: &Balancers,
+        machines: &Machines<'_>,
+    ) -> Self {
+        let balancer = balancers.target(rule);
+        let Placed { outcome, sets, reachable } = Placed::of(balancer, origin, balancers);
+        let (clients, remapper) = (Vec::new(), Remapper::default());
         let view = Self {
+            rule,
+            balancer,
             place,
             origin,
-            clients: Vec::new(),
-            outcome: balancer.placement(origin).outcome,
-            sets: balancer.chosen_sets(origin),
+            clients,
+            outcome,
+            sets,
             out_since: None,
             reachable,
-            remapper: Remapper::default(),
+            remapper,
         };
         let out_since = (!view.works(machines)).then_some(SimTime::ZERO);
         Self { out_since, ..view }
+    }
+}
+
+/// What every place that clients send from sees of the rules that they send to.
+fn views(clients: &Clients, balancers: &Balancers, machines: &Machines<'_>) -> Vec<View> {
+    let mut views: Vec<View> = Vec::new();
+    // Clients that are backends call themselves: what happens to the others is none of their business.
+    let groups = machines.scenario.clients.pairs();
+    for (client, group) in groups.filter(|(_, group)| group.own_backends.is_empty()) {
+        for rule in group.lanes.rules() {
+            let key = (rule, group.place, group.origin);
+            let is_same = |view: &View| (view.rule, view.place, view.origin) == key;
+            let position = views.iter().position(is_same).unwrap_or(views.len());
+            if position == views.len() {
+                views.push(View::new(key, balancers, machines));
+            }
+            views[position].clients.push(client);
+            views[position].remapper.add((client, rule), clients, group.addresses.get());
+        }
+    }
+    views
+}
+
+/// Where new connections from one place go.
+struct Placed {
+    outcome: PlacementOutcome,
+    sets: Vec<(SetSpec, f64)>,
+    reachable: Vec<BackendId>,
+}
+
+impl Placed {
+    fn of(balancer: Option<BalancerId>, origin: TrafficOrigin, balancers: &Balancers) -> Self {
+        match balancer.map(|balancer| balancers.get(balancer)) {
+            Some(balancer) => Self {
+                outcome: balancer.placement(origin).outcome,
+                sets: balancer.chosen_sets(origin),
+                reachable: balancer.reachable(origin),
+            },
+            None => Self { outcome: PlacementOutcome::Dropped, sets: Vec::new(), reachable: Vec::new() },
+        }
+    }
+}
+
+impl KnownBalancer {
+    fn new(balancer: &LoadBalancer, origin: Option<TrafficOrigin>, machines: &Machines<'_>) -> Self {
+        let since = SimTime::ZERO;
+        let backend = |(id, member): (BackendId, &crate::lb::backend::Member)| KnownBackend {
+            failure: machines.failure(id).map(|mode| Failure { mode, since, until: None }),
+            held: member.configured.then_some(member.healthy),
+        };
+        let serving = origin.and_then(|origin| balancer.placement(origin).serving);
+        Self {
+            backends: balancer.roster().all().pairs().map(backend).collect(),
+            origin,
+            role: serving,
+            serving: (serving, SimTime::ZERO),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::scenario::FailureMode;
-use crate::ids::{BackendId, ClientId, IdVec, PlaceId};
+use crate::ids::{BackendId, BalancerId, ClientId, IdVec, PlaceId};
 use crate::lb::backend::Role;
 use crate::lb::policy::PlacementOutcome;
 
@@ -61,8 +61,8 @@ pub enum Subject {
     Place(PlaceId),
     /// A client group.
     Clients(ClientId),
-    /// The role that serves from now on.
-    Role(Role),
+    /// The role that serves from now on in a load balancer.
+    Role(BalancerId, Role),
     /// An operation, by its number.
     Operation(u32),
 }
@@ -93,6 +93,8 @@ pub enum Turnabout {
     Added,
     /// A backend leaves.
     Removed,
+    /// In the eyes of this load balancer, of several.
+    Of(BalancerId),
 }
 
 /// Something that happened in the measured window.

@@ -4,9 +4,9 @@ use super::calendar::Calendar;
 use super::event::BackendStep;
 use super::flow::Flows;
 use super::machine::{Machine, MachineState};
-use super::prober::ProberSet;
+use super::prober::ProberSets;
 use super::recorder::Recorder;
-use super::scenario::{BackendSpec, Scenario};
+use super::scenario::{BackendSpec, FailureMode, Scenario};
 use super::station::{Job, Station};
 use crate::ids::{BackendId, IdVec};
 use crate::random::{Purpose, RunSeed};
@@ -17,10 +17,12 @@ pub(super) struct Machines<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) machines: IdVec<BackendId, Machine>,
     pub(super) stations: IdVec<BackendId, Station<'a>>,
-    pub(super) probers: IdVec<BackendId, ProberSet>,
-    /// Whether a health check judges each backend, if it is configured.
-    pub(super) checked: IdVec<BackendId, bool>,
+    pub(super) probers: ProberSets,
     pub(super) answers_get_lost: bool,
+    /// Whether any health check asks for a reply.
+    probes_want_replies: bool,
+    /// Whether any load balancer shares out by the weights that machines report.
+    pub(super) reports_weights: bool,
 }
 
 impl<'a> Machines<'a> {
@@ -35,10 +37,16 @@ impl<'a> Machines<'a> {
             scenario,
             machines: specs.iter().zip(edges).map(machine).collect(),
             stations: specs.iter().map(|spec| Station::new(server(spec))).collect(),
-            probers: specs.iter().map(|spec| ProberSet::new(scenario, spec, seed)).collect(),
-            checked: specs.iter().map(|spec| spec.checked).collect(),
+            probers: ProberSets::new(scenario, seed),
             answers_get_lost: scenario.loses_packets(),
+            probes_want_replies: scenario.judges.iter().any(|judge| judge.check.wants_reply),
+            reports_weights: scenario.balancers.iter().any(|balancer| balancer.settings.weighted),
         }
+    }
+
+    /// How a backend fails clients or the probes of some health check, if it does.
+    pub(super) fn failure(&self, backend: BackendId) -> Option<FailureMode> {
+        self.machines[backend].failure(self.probes_want_replies)
     }
 
     pub(super) fn is_silent(&self, backend: BackendId) -> bool {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::history::Chronicle;
-use crate::ids::{BackendId, ClientId, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, IdVec, LaneId, PlaceId, ZoneId};
 use crate::lb::policy::PlacementOutcome;
 use crate::stats::Histogram;
 
@@ -258,9 +258,9 @@ pub struct Timeline {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// By client group and zone of the backend that the connection's packets reached last.
-    pub traffic: IdVec<ClientId, ByZone<Traffic>>,
+    pub traffic: IdVec<LaneId, ByZone<Traffic>>,
     /// Connections by client group and outcome of the decision that placed them, as [`PlacementOutcome::ALL`].
-    pub decisions: IdVec<ClientId, [u64; PlacementOutcome::ALL.len()]>,
+    pub decisions: IdVec<LaneId, [u64; PlacementOutcome::ALL.len()]>,
     /// Failed connections by cause, as [`FailureCause::ALL`].
     pub failures: [u64; FailureCause::ALL.len()],
     /// By client place and backend zone.

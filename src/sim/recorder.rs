@@ -4,8 +4,11 @@
 //! their end. By time: what happens in the window, of every connection that is open then, whenever it began. Levels are
 //! integrated over the window.
 
+use std::num::NonZeroU16;
+
 use prefetch_index::prefetch_index;
 
+use super::balancers::Balancers;
 use super::flow::{Flow, Mark};
 use super::outcome::{
     BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Timeline, Traffic, TrafficSample,
@@ -13,9 +16,9 @@ use super::outcome::{
 };
 use super::scenario::{Scenario, Timing};
 use super::station::Station;
-use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId, ZoneId};
+use crate::ids::{BackendId, BalancerId, ClientId, Id, IdVec, LaneId, PlaceId, ZoneId};
+use crate::lb::Counters;
 use crate::lb::policy::PlacementOutcome;
-use crate::lb::{Counters, LoadBalancer};
 use crate::stats::{Histogram, Level};
 use crate::time::SimTime;
 
@@ -58,7 +61,7 @@ struct BackendRecord {
     serves: bool,
     /// 1 while it serves and is configured.
     available: Level,
-    /// Whether the load balancer holds it healthy; absent while it is not configured.
+    /// Whether all load balancers that have it hold it healthy; absent while none has it.
     held_healthy: Option<bool>,
     held_since: SimTime,
     known: BackendOutcome,
@@ -117,12 +120,16 @@ pub(super) struct Recorder {
     client_places: IdVec<ClientId, PlaceId>,
     /// Where the pairs of each client group's place begin.
     rows: IdVec<ClientId, usize>,
+    /// The first lane of each client group, and how many destinations a lane has of a group with several.
+    lanes: IdVec<ClientId, (u32, Option<NonZeroU16>)>,
     zones: usize,
-    /// Row by row: a client group's traffic to each zone, and to no backend.
+    /// Row by row: a lane's traffic to each zone, and to no backend.
     traffic: Vec<Traffic>,
     /// Row by row: a place's pairs with all zones.
     pairs: Vec<Pair>,
     backends: IdVec<BackendId, BackendRecord>,
+    /// Whether each load balancer holds each backend healthy; absent where it does not have it.
+    held: IdVec<BalancerId, IdVec<BackendId, Option<bool>>>,
     healthy: IdVec<ZoneId, Level>,
     responses: Responses,
     sample_start: SimTime,
@@ -139,6 +146,7 @@ impl Recorder {
         let zones = scenario.zones.len();
         let pairs = std::iter::repeat_with(Pair::default).take(scenario.places.len() * zones).collect();
         let samples = scenario.timing.samples();
+        let lane_count = scenario.lanes().len();
         let row = || scenario.places.iter().map(|_| ByZone::<TrafficSample>::new(zones)).collect();
         Self {
             timing: scenario.timing,
@@ -146,11 +154,17 @@ impl Recorder {
             over: 0,
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             client_places: scenario.clients.iter().map(|group| group.place).collect(),
+            lanes: lanes(scenario),
             rows: scenario.clients.iter().map(|group| group.place.index() * zones).collect(),
             zones,
-            traffic: vec![Traffic::default(); scenario.clients.len() * (zones + 1)],
+            traffic: vec![Traffic::default(); lane_count * (zones + 1)],
             pairs,
             backends: scenario.backends.iter().map(|_| BackendRecord::new()).collect(),
+            held: scenario
+                .balancers
+                .iter()
+                .map(|_| scenario.backends.iter().map(|_| None).collect())
+                .collect(),
             healthy: IdVec::from_fn(zones, |_| Level::default()),
             responses: Responses::default(),
             sample_start: scenario.timing.window_start(),
@@ -158,7 +172,7 @@ impl Recorder {
             samples_done: 0,
             counters: Counters::default(),
             outcome: Outcome {
-                decisions: scenario.clients.iter().map(|_| [0; PlacementOutcome::ALL.len()]).collect(),
+                decisions: IdVec::from_fn(lane_count, |_| [0; PlacementOutcome::ALL.len()]),
                 timeline: Timeline {
                     traffic: std::iter::repeat_with(row).take(samples).collect(),
                     zones: vec![IdVec::from_fn(zones, |_| ZoneSample::default()); samples],
@@ -216,7 +230,7 @@ impl Recorder {
     pub(super) fn requested(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
         if self.is_measuring {
             let traffic = Traffic { request_bytes: bytes, ..Traffic::default() };
-            self.add(flow.client, Some(backend), &traffic);
+            self.add(flow, Some(backend), &traffic);
             self.backends[backend].load.asked += 1;
         }
     }
@@ -224,7 +238,7 @@ impl Recorder {
     /// A request was carried to a backend that takes no notice of it.
     pub(super) fn carried(&mut self, flow: &Flow, backend: BackendId, bytes: u64) {
         if self.is_measuring {
-            self.add(flow.client, Some(backend), &Traffic { request_bytes: bytes, ..Traffic::default() });
+            self.add(flow, Some(backend), &Traffic { request_bytes: bytes, ..Traffic::default() });
         }
     }
 
@@ -235,7 +249,7 @@ impl Recorder {
         self.responses.nanos += u128::from(taken);
         if self.is_measuring {
             let traffic = Traffic { requests: 1, response_bytes: bytes, ..Traffic::default() };
-            self.add(flow.client, Some(backend), &traffic);
+            self.add(flow, Some(backend), &traffic);
             let pair = self.pair(flow.client, backend);
             pair.latency.request.record(taken);
             pair.latency.network_rtt.record(flow.trip.as_nanos());
@@ -262,8 +276,9 @@ impl Recorder {
         let zone = flow.backend.map(|backend| self.backend_zones[backend]);
         let failed = u64::from(failure.is_some());
         let traffic = Traffic { connections: 1, failed_connections: failed, ..Traffic::default() };
-        self.add(flow.client, flow.backend, &traffic);
-        self.outcome.decisions[flow.client][flow.outcome as usize] += 1;
+        self.add(flow, flow.backend, &traffic);
+        let lane = LaneId::from_index(self.lane(flow));
+        self.outcome.decisions[lane][flow.outcome as usize] += 1;
         self.outcome.unhealthy_connections += u64::from(flow.marks.has(Mark::OnUnhealthy));
         match failure {
             Some(cause) => self.outcome.failures[cause as usize] += 1,
@@ -292,7 +307,16 @@ impl Recorder {
         self.outcome.broken_open += u64::from(flow.marks.has(Mark::Opened));
     }
 
-    pub(super) fn held(&mut self, now: SimTime, backend: BackendId, healthy: Option<bool>) {
+    /// A load balancer holds a backend healthy or not from now on, or does not have it any more.
+    pub(super) fn held(
+        &mut self,
+        now: SimTime,
+        balancer: BalancerId,
+        backend: BackendId,
+        healthy: Option<bool>,
+    ) {
+        self.held[balancer][backend] = healthy;
+        let healthy = self.held.iter().filter_map(|held| held[backend]).reduce(|all, one| all && one);
         let record = &mut self.backends[backend];
         let level = &mut self.healthy[self.backend_zones[backend]];
         record.count_time(&self.timing, now);
@@ -338,7 +362,7 @@ impl Recorder {
     pub(super) fn sample_ends(
         &mut self,
         now: SimTime,
-        balancer: &LoadBalancer,
+        balancers: &Balancers,
         stations: &mut IdVec<BackendId, Station<'_>>,
     ) {
         let length = now.since(self.sample_start).as_nanos() as f64;
@@ -366,9 +390,9 @@ impl Recorder {
             sample.utilization = by_zone[zone].utilization();
         }
         self.outcome.timeline.failover_switches[self.samples_done] =
-            balancer.counters().failover_switches - self.counters.failover_switches;
-        self.counters = balancer.counters();
-        self.outcome.conntrack_peak_entries = balancer.peak_entries();
+            balancers.counters().failover_switches - self.counters.failover_switches;
+        self.counters = balancers.counters();
+        self.outcome.conntrack_peak_entries = balancers.peak_entries();
         self.outcome.timeline.responses.push(std::mem::take(&mut self.responses));
         self.samples_done += 1;
         self.sample_start = now;
@@ -405,7 +429,7 @@ impl Recorder {
 
     /// Most parts of `traffic` are zeros known to the caller, which vanish where this is part of it.
     #[inline(always)]
-    fn add(&mut self, client: ClientId, backend: Option<BackendId>, traffic: &Traffic) {
+    fn add(&mut self, flow: &Flow, backend: Option<BackendId>, traffic: &Traffic) {
         let column = if let Some(backend) = backend {
             self.backends[backend].load.traffic += traffic;
             self.backend_zones[backend].index()
@@ -413,11 +437,30 @@ impl Recorder {
             self.outcome.nowhere += traffic;
             self.zones
         };
-        self.traffic[client.index() * (self.zones + 1) + column] += traffic;
+        let row = self.lane(flow) * (self.zones + 1);
+        self.traffic[row + column] += traffic;
+    }
+
+    /// The place of the flow's lane among all.
+    #[inline(always)]
+    fn lane(&self, flow: &Flow) -> usize {
+        let (first, several) = self.lanes[flow.client];
+        let lane = several.map_or(0, |destinations| flow.destination / destinations);
+        first as usize + usize::from(lane)
     }
 
     fn sample_of(&self, time: SimTime) -> usize {
         let since = time.since(self.timing.window_start()).as_nanos();
         (since / self.timing.sample_interval.as_nanos()) as usize
     }
+}
+
+fn lanes(scenario: &Scenario) -> IdVec<ClientId, (u32, Option<NonZeroU16>)> {
+    let mut first = 0;
+    let of_group = |group: &super::scenario::ClientGroup| {
+        let lanes = (first, (group.lanes.count() > 1).then_some(group.destinations));
+        first += group.lanes.count() as u32;
+        lanes
+    };
+    scenario.clients.iter().map(of_group).collect()
 }

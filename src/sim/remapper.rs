@@ -5,7 +5,7 @@
 
 use super::clients::Clients;
 use super::history::Remapping;
-use crate::ids::{BackendId, ClientId};
+use crate::ids::{BackendId, ClientId, RuleId};
 use crate::lb::LoadBalancer;
 use crate::lb::packet::Packet;
 
@@ -21,8 +21,8 @@ pub(super) struct Remapper {
 }
 
 impl Remapper {
-    pub(super) fn add(&mut self, client: ClientId, clients: &Clients, addresses: u32) {
-        self.packets.extend(clients.sample_packets(client, addresses, SAMPLE));
+    pub(super) fn add(&mut self, sends: (ClientId, RuleId), clients: &Clients, addresses: u32) {
+        self.packets.extend(clients.sample_packets(sends, addresses, SAMPLE));
     }
 
     pub(super) fn begin(&mut self, balancer: &mut LoadBalancer) {

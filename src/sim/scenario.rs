@@ -1,6 +1,8 @@
 //! What one run simulates: the experiment file's cell with every name resolved and every default filled in.
 
+mod balancers;
 mod faults;
+mod lanes;
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -10,12 +12,12 @@ use serde::de::Error;
 use serde::{Deserialize, Serialize};
 
 use super::retransmission::SynRetransmission;
-use crate::ids::{BackendId, ClientId, GroupId, IdVec, PlaceId, ZoneId};
-use crate::lb::Settings;
+use crate::ids::{
+    BackendId, BalancerId, ClientId, GroupId, Id, IdVec, JudgeId, LaneId, PlaceId, RuleId, ZoneId,
+};
 use crate::lb::backend::{Member, Role};
-use crate::lb::change::Change;
+use crate::lb::change::RegionChange;
 use crate::lb::health::HealthChecking;
-use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
@@ -23,7 +25,9 @@ use crate::random::{Distribution, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
+pub use balancers::{BalancerSpec, Judge, Membership, RuleSpec};
 pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault, struck};
+pub use lanes::{Lane, Lanes};
 
 /// A complete description of one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,13 +42,15 @@ pub struct Scenario {
     pub round_trips: IdVec<PlaceId, IdVec<ZoneId, Distribution<SimDuration>>>,
     /// What traffic costs.
     pub prices: Prices,
-    /// How the load balancer is configured.
-    pub balancer: Settings,
-    /// How the load balancer learns of health.
-    pub health_check: HealthChecking,
+    /// The load balancers; one at least.
+    pub balancers: IdVec<BalancerId, BalancerSpec>,
+    /// The forwarding rules; one at least.
+    pub rules: IdVec<RuleId, RuleSpec>,
+    /// The health checks, each of one resource.
+    pub judges: IdVec<JudgeId, Judge>,
     /// The groups of backends.
     pub groups: IdVec<GroupId, Group>,
-    /// Every backend that is ever configured, in configuration order: group by group, each in the order of its members.
+    /// Every machine that is ever configured, in configuration order: group by group, each in the order of its members.
     pub backends: IdVec<BackendId, BackendSpec>,
     /// The client groups.
     pub clients: IdVec<ClientId, ClientGroup>,
@@ -62,16 +68,70 @@ impl Scenario {
         &self.groups[self.backends[backend].group].server
     }
 
-    /// The backends as the load balancer knows them at time 0, those that are checked in health `healthy`.
-    pub fn members(&self, healthy: impl Fn(BackendId) -> bool) -> IdVec<BackendId, Member> {
-        let member = |(id, spec): (BackendId, &BackendSpec)| Member {
-            name: spec.name.clone(),
-            zone: spec.zone,
-            role: spec.role,
-            configured: spec.configured,
-            healthy: healthy(id) || !spec.checked,
+    /// The backends as `balancer` knows them at time 0, those that are judged in health `healthy`.
+    pub fn members(
+        &self,
+        balancer: BalancerId,
+        healthy: impl Fn(BackendId) -> bool,
+    ) -> IdVec<BackendId, Member> {
+        let members = self.balancers[balancer].members.pairs();
+        let member = |(id, membership): (BackendId, &Membership)| Member {
+            name: self.backends[id].name.clone(),
+            zone: self.backends[id].zone,
+            role: membership.role,
+            configured: membership.configured,
+            healthy: healthy(id) || membership.judge.is_none(),
         };
-        self.backends.pairs().map(member).collect()
+        members.map(member).collect()
+    }
+
+    /// The load balancer, of a world that has one alone; of others the first.
+    pub fn first_balancer(&self) -> &BalancerSpec {
+        &self.balancers[BalancerId::from_index(0)]
+    }
+
+    /// The health check, of a world that has one alone; of others the first.
+    pub fn first_check(&self) -> &HealthChecking {
+        &self.judges[JudgeId::from_index(0)].check
+    }
+
+    /// What `backend` is to the load balancer that a world has alone; of others the first.
+    pub fn membership(&self, backend: BackendId) -> Membership {
+        self.first_balancer().members[backend]
+    }
+
+    /// What all client groups send to: group by group, each in its own order.
+    pub fn lanes(&self) -> IdVec<LaneId, (ClientId, Lane)> {
+        let of_group = |(client, group): (ClientId, &ClientGroup)| {
+            group.lanes.iter().map(|lane| (client, lane)).collect::<Vec<_>>()
+        };
+        self.clients.pairs().flat_map(of_group).collect()
+    }
+
+    /// Whether all packets go to one load balancer at all times.
+    pub fn is_plain(&self) -> bool {
+        let mut changes = self.operations.iter().flat_map(|operation| &operation.changes);
+        self.balancers.len() == 1
+            && self.rules.len() == 1
+            && self.rules.iter().all(|rule| rule.balancer.is_some())
+            && !changes.any(|change| matches!(change, RegionChange::Retarget(..)))
+    }
+
+    /// Whether some load balancer has `backend` from the beginning.
+    pub fn is_configured(&self, backend: BackendId) -> bool {
+        self.balancers.iter().any(|balancer| balancer.members[backend].configured)
+    }
+
+    /// Whether a health check judges `backend` for some load balancer that has it from the beginning.
+    pub fn is_judged(&self, backend: BackendId) -> bool {
+        let judges = |member: Membership| member.configured && member.judge.is_some();
+        self.balancers.iter().any(|balancer| judges(balancer.members[backend]))
+    }
+
+    /// Failover if `backend` is that to every load balancer that may have it, and primary otherwise.
+    pub fn role(&self, backend: BackendId) -> Role {
+        let is_primary = |balancer: &BalancerSpec| balancer.members[backend].role == Role::Primary;
+        if self.balancers.iter().any(is_primary) { Role::Primary } else { Role::Failover }
     }
 
     /// The times between failures, and until their repair, of everything that fails and recovers at random: of machines, and
@@ -115,7 +175,7 @@ impl Scenario {
         };
         let by_itself = |group: &Group| group.server.failures.is_some() || group.autoscaling.is_some();
         self.loses_packets()
-            || self.health_check.through_queue
+            || self.judges.iter().any(|judge| judge.check.through_queue)
             || self.groups.iter().any(by_itself)
             || self.faults.iter().any(by_chance)
     }
@@ -484,7 +544,7 @@ pub enum FailureMode {
     ServingOnly,
 }
 
-/// One backend as configured.
+/// A machine that may serve any number of load balancers (REG-1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendSpec {
     /// Its name: the group's and its number there.
@@ -493,12 +553,6 @@ pub struct BackendSpec {
     pub group: GroupId,
     /// The zone it runs in.
     pub zone: ZoneId,
-    /// Primary or failover, or of the target pool or its backup pool.
-    pub role: Role,
-    /// Whether it is configured from the beginning.
-    pub configured: bool,
-    /// Whether a health check judges it. Without one it counts as healthy (TPA-4).
-    pub checked: bool,
 }
 
 /// A group of equal clients.
@@ -510,11 +564,11 @@ pub struct ClientGroup {
     pub place: PlaceId,
     /// How the load balancer sees its packets.
     pub origin: TrafficOrigin,
-    /// The protocol that it speaks.
-    pub protocol: Protocol,
+    /// What it sends to.
+    pub lanes: Lanes,
     /// The share of its UDP requests that are sent in fragments.
     pub fragmented: Ratio,
-    /// Distinct addresses that it sends to: 1 for the load balancer's own; more where the load balancer is next hop.
+    /// Distinct addresses that it sends to on each lane: 1 for the load balancer's own; more where the load balancer is next hop.
     pub destinations: NonZeroU16,
     /// Distinct client addresses.
     pub addresses: NonZeroU32,
@@ -544,7 +598,7 @@ pub struct Operation {
     /// When it takes effect, on the clock that starts with the warm-up.
     pub at: SimTime,
     /// What changes.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RegionChange>,
     /// What it is, in words.
     pub words: String,
 }

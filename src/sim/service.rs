@@ -90,12 +90,12 @@ impl Machines<'_> {
             MachineState::Silent => {
                 return flow.send_again(at - flow.trip.half(), FlowStep::Resend, calendar);
             }
-            MachineState::Refusing if flow.group.protocol == Protocol::Tcp => {
+            MachineState::Refusing if flow.protocol() == Protocol::Tcp => {
                 return flow.fail_at(at + back, FailureCause::Reset, calendar);
             }
             // Other protocols hear that the port is unreachable.
             MachineState::Refusing => return flow.fail_at(at + back, FailureCause::Refused, calendar),
-            MachineState::Up if flow.group.protocol != Protocol::Tcp => {
+            MachineState::Up if flow.protocol() != Protocol::Tcp => {
                 flow.incarnation = machine.incarnation();
             }
             MachineState::Up if machine.incarnation() != flow.incarnation => {
@@ -163,7 +163,7 @@ impl Machines<'_> {
                 }
                 is_wanted
             }
-            Job::Probe(probe) => probers[backend].awaits(probe),
+            Job::Probe(probe) => probers[(probe.prober.judge, backend)].awaits(probe),
         });
         match next {
             Some(Job::Request(id)) => self.serve(now, &mut flows.named(id), backend, calendar),
@@ -254,7 +254,7 @@ impl Machines<'_> {
                 continue;
             }
             let flow = &mut flows.at(id);
-            if flow.group.protocol == Protocol::Tcp {
+            if flow.protocol() == Protocol::Tcp {
                 flow.fail_at(calendar.now() + flow.way_back(), FailureCause::Reset, calendar);
             }
         }

@@ -21,7 +21,6 @@ use super::scenario::{InitialHealth, Scenario};
 use super::service::deliver;
 use super::tracer::Tracer;
 use crate::ids::{BackendId, ClientId, FlowId};
-use crate::lb::change::Change;
 use crate::lb::packet::PacketKind;
 use crate::random::RunSeed;
 use crate::time::SimTime;
@@ -58,7 +57,7 @@ impl<'a> Simulation<'a> {
         let mut simulation = Self {
             scenario,
             calendar: Calendar::new(),
-            historian: Historian::new(&front.clients, &front.balancer, &machines),
+            historian: Historian::new(&front.clients, &front.balancers, &machines),
             front,
             flows: Flows::new(&scenario.clients),
             machines,
@@ -81,11 +80,19 @@ impl<'a> Simulation<'a> {
         for (number, autoscaler) in (0..).zip(&self.autoscalers) {
             autoscaler.plan(number, calendar);
         }
-        for (backend, spec) in scenario.backends.pairs() {
+        for backend in scenario.backends.ids() {
             machines.plan_renewal(backend, calendar);
-            if spec.configured {
-                let healthy = machines.begins_healthy(backend);
-                machines.hold(backend, healthy, calendar, &mut front.recorder);
+            for balancer in front.balancers.ids() {
+                if front.balancers.is_member(balancer, backend) {
+                    let judge = front.balancers.judge(balancer, backend);
+                    let healthy = machines.begins_healthy(judge, backend);
+                    machines.hold(
+                        (balancer, backend, healthy),
+                        &front.balancers,
+                        calendar,
+                        &mut front.recorder,
+                    );
+                }
             }
         }
     }
@@ -129,7 +136,7 @@ impl<'a> Simulation<'a> {
         loop {
             if self.calendar.count().is_multiple_of(EVENTS_BETWEEN_LOOKS) {
                 watch(self.calendar.now());
-                is_large = self.front.balancer.is_large() || self.flows.is_large();
+                is_large = self.front.balancers.is_large() || self.flows.is_large();
             }
             let arrival = self.front.clients.next_time();
             if let Some(event) = self.calendar.next(arrival) {
@@ -144,9 +151,9 @@ impl<'a> Simulation<'a> {
             } else if let Some((client, connection)) = self.front.clients.take_next(&self.flows)? {
                 self.calendar.advance(arrival);
                 if is_large {
-                    let FrontSide { clients, balancer, .. } = &mut self.front;
+                    let FrontSide { clients, balancers, .. } = &mut self.front;
                     for packet in clients.new_packets(client) {
-                        balancer.prefetch(&packet);
+                        balancers.sole_mut().prefetch(&packet);
                     }
                 }
                 self.arrive(client, connection);
@@ -227,45 +234,46 @@ impl<'a> Simulation<'a> {
                     machines.went_down(*backend, flows, calendar);
                 }
                 machines.hang_up(&down, flows, calendar);
-                self.historian.look(now, None, &mut front.balancer, machines);
+                self.historian.look(now, None, &mut front.balancers, machines);
             }
             Event::Autoscale { number } => {
                 let removed = self.autoscalers[number as usize].scale(number, machines, calendar);
+                let removed = front.balancers.without(&removed);
                 change(&removed, front, machines, calendar);
                 self.historian.scaled(now, &removed);
-                self.historian.look(now, Some(Trigger::Autoscaler), &mut front.balancer, machines);
+                self.historian.look(now, Some(Trigger::Autoscaler), &mut front.balancers, machines);
             }
             Event::Operation { number } => {
                 change(&scenario.operations[number as usize].changes, front, machines, calendar);
                 self.historian.operates(now, number);
-                self.historian.look(now, Some(Trigger::Operation(number)), &mut front.balancer, machines);
+                self.historian.look(now, Some(Trigger::Operation(number)), &mut front.balancers, machines);
             }
             Event::WindowStarts => {
                 front.recorder.window_starts(now);
-                front.balancer.restart_counters(now);
-                self.historian.window_starts(&mut front.balancer);
+                front.balancers.restart_counters(now);
+                self.historian.window_starts(&mut front.balancers);
                 machines.stations.iter_mut().for_each(|station| station.restart(now));
                 plan_sample(scenario, calendar);
             }
             Event::SampleEnds => {
-                front.recorder.sample_ends(now, &front.balancer, &mut machines.stations);
+                front.recorder.sample_ends(now, &front.balancers, &mut machines.stations);
                 plan_sample(scenario, calendar);
             }
             Event::WindowEnds => {
-                front.recorder.sample_ends(now, &front.balancer, &mut machines.stations);
+                front.recorder.sample_ends(now, &front.balancers, &mut machines.stations);
                 front.recorder.window_ends(now, &machines.stations);
             }
         }
     }
 
     fn step_of_backend(&mut self, backend: BackendId, step: BackendStep) {
-        let Self { calendar, front, flows, machines, .. } = self;
+        let Self { scenario, calendar, front, flows, machines, .. } = self;
         match step {
             BackendStep::Renewal => machines.renew(backend, flows, calendar, &mut front.recorder),
             BackendStep::Boots => {
                 self.autoscalers.iter_mut().for_each(|autoscaler| autoscaler.booted(calendar.now(), backend));
                 machines.replace(backend, flows, calendar, &mut front.recorder);
-                let added = [Change::Add(backend)];
+                let added = front.balancers.with(backend, scenario);
                 change(&added, front, machines, calendar);
                 self.historian.scaled(calendar.now(), &added);
             }
@@ -277,22 +285,23 @@ impl<'a> Simulation<'a> {
             BackendStep::ProbeArrives { prober } => machines.probe_arrives(backend, prober, calendar),
             BackendStep::ProbeServed { prober } => machines.probe_served(backend, prober, flows, calendar),
             BackendStep::ProbeTimesOut { prober } => {
-                if machines.probers[backend].is_awaiting(prober) {
+                if machines.probers[(prober.judge, backend)].is_awaiting(prober) {
                     machines.probe_ends(backend, (prober, false), front, calendar);
                 }
             }
             BackendStep::ProbeEnds { prober, success } => {
                 machines.probe_ends(backend, (prober, success), front, calendar);
             }
-            BackendStep::HealthApplies { healthy } => {
-                machines.health_applies(calendar.now(), backend, healthy, front);
+            BackendStep::HealthApplies { judge, healthy } => {
+                machines.health_applies(calendar.now(), backend, (judge, healthy), front);
             }
         }
         let Self { calendar, front, machines, historian, .. } = self;
-        if matches!(step, BackendStep::Renewal | BackendStep::Boots) || historian.is_behind(&front.balancer) {
+        if matches!(step, BackendStep::Renewal | BackendStep::Boots) || historian.is_behind(&front.balancers)
+        {
             let cause =
                 if step == BackendStep::Boots { Trigger::Autoscaler } else { Trigger::Backend(backend) };
-            historian.look(calendar.now(), Some(cause), &mut front.balancer, machines);
+            historian.look(calendar.now(), Some(cause), &mut front.balancers, machines);
         }
     }
 
@@ -404,7 +413,7 @@ fn fetch_entries(events: impl Iterator<Item = Event>, front: &mut FrontSide, flo
             && !step.follows_closely()
         {
             let flow = &flows[flow];
-            front.balancer.prefetch(&front.clients.packet(flow, PacketKind::Data));
+            front.balancers.sole_mut().prefetch(&front.clients.packet(flow, PacketKind::Data));
             if let Some(backend) = flow.backend {
                 front.recorder.prefetch(backend);
             }

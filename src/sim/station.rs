@@ -5,6 +5,7 @@ mod sharing;
 
 use std::collections::VecDeque;
 
+use super::event::ProberId;
 use super::scenario::{Discipline, Server, Workers};
 use crate::ids::FlowId;
 use crate::random::Distribution;
@@ -20,7 +21,7 @@ pub(super) enum Job {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbeId {
-    pub(super) prober: u8,
+    pub(super) prober: ProberId,
     /// Its number among the prober's, from 0 and round again: one of them is under way at most.
     pub(super) number: u16,
 }

@@ -1,7 +1,7 @@
 //! An operation is one change: the states between its parts serve nobody.
 
 use super::outcome;
-use crate::ids::{ClientId, Id, ZoneId};
+use crate::ids::{Id, LaneId, ZoneId};
 use crate::lb::policy::PlacementOutcome;
 use crate::sim::outcome::{FailureCause, Traffic};
 
@@ -80,7 +80,7 @@ fn a_connection_that_a_drain_resets_was_one_of_the_drained_backend() {
         connection = { requests = { constant = 2 }, think_time = { constant = "20s" }, request_bytes = { constant = 1000 }, response_bytes = { constant = 0 } }
     "#;
     let outcome = outcome(text);
-    let client = ClientId::from_index(0);
+    let client = LaneId::from_index(0);
     let [a, b]: [Traffic; 2] = [0, 1].map(|zone| outcome.traffic[client].zones[ZoneId::from_index(zone)]);
     let resets = outcome.failed(FailureCause::Reset);
     assert!(resets > 120 && outcome.diverted_connections == resets, "{resets}");

@@ -52,7 +52,7 @@ fn groups(sizes: [usize; 3]) -> String {
 /// Connections that went to a backend of another zone.
 fn crossing(scenario: &Scenario, outcome: &Outcome) -> u64 {
     let rows = outcome.traffic.pairs().flat_map(|(client, row)| {
-        let home = scenario.places[scenario.clients[client].place].zone;
+        let home = scenario.places[scenario.clients[scenario.lanes()[client].0].place].zone;
         row.pairs().filter(move |(zone, _)| *zone != home)
     });
     rows.map(|(_, traffic)| traffic.connections).sum()

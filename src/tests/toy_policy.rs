@@ -4,7 +4,7 @@
 use super::{assert_binomial, experiment};
 use crate::answers::explain::explain_client;
 use crate::cli::explain::text;
-use crate::ids::{BackendId, ClientId, Id, SetId, ZoneId};
+use crate::ids::{BackendId, BalancerId, ClientId, Id, LaneId, SetId, ZoneId};
 use crate::lb::LoadBalancer;
 use crate::lb::packet::{Endpoint, FiveTuple, Packet, PacketKind, Protocol};
 use crate::lb::policy::any::AnyPolicy;
@@ -98,7 +98,8 @@ fn scenario(from: SimTime) -> Scenario {
     let experiment = experiment(&[head.to_owned(), groups.concat(), clients.concat()].concat());
     let mut scenario = (*experiment.scenario(&experiment.cells()[0])).clone();
     let lent = vec![BackendId::from_index(7), BackendId::from_index(8)];
-    scenario.balancer.policy = AnyPolicy::Toy(ToyPolicy { lent, at_home: 0.7, from });
+    scenario.balancers[BalancerId::from_index(0)].settings.policy =
+        AnyPolicy::Toy(ToyPolicy { lent, at_home: 0.7, from });
     scenario
 }
 
@@ -116,7 +117,7 @@ fn it_shares_traffic_out_as_it_says() {
         assert_binomial(connections, total, shares[spec.zone.index()], &spec.name);
     }
     for (client, home) in [(0, 0), (1, 1), (2, 0)] {
-        let row = &outcome.traffic[ClientId::from_index(client)];
+        let row = &outcome.traffic[LaneId::from_index(client)];
         let of_client: u64 = row.pairs().map(|(_, traffic)| traffic.connections).sum();
         let stayed = row.zones[ZoneId::from_index(home)].connections;
         assert_binomial(stayed, of_client, 0.7, &scenario.clients[ClientId::from_index(client)].name);
@@ -127,8 +128,8 @@ fn it_shares_traffic_out_as_it_says() {
 fn it_changes_when_its_time_comes_although_nothing_else_does() {
     let second = |seconds: u64| SimTime::from_nanos(seconds * 1_000_000_000);
     let scenario = scenario(second(30));
-    let members = scenario.members(|_| true);
-    let mut balancer = LoadBalancer::new(scenario.balancer, 3, members);
+    let members = scenario.members(BalancerId::from_index(0), |_| true);
+    let mut balancer = LoadBalancer::new(scenario.first_balancer().settings.clone(), 3, members);
     let mut outcome = |seconds: u64, port: u16| {
         let destination = Endpoint { ip: 1 << 30, port: 80 };
         let tuple = FiveTuple { source: Endpoint { ip: 1, port }, destination, protocol: Protocol::Tcp };

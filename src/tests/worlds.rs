@@ -1,7 +1,7 @@
 //! One small world for each kind of fault and server, with its summary as a snapshot.
 
 use super::outcomes;
-use crate::ids::{ClientId, Id, ZoneId};
+use crate::ids::{Id, LaneId, ZoneId};
 use crate::lb::policy::PlacementOutcome;
 use crate::metrics::{METRICS, MeasuredRun};
 
@@ -121,7 +121,7 @@ fn a_backend_that_calls_its_own_load_balancer_reaches_itself() {
         1,
     );
     let outcome = super::outcome(&text);
-    let own = ClientId::from_index(0);
+    let own = LaneId::from_index(0);
     let decided =
         PlacementOutcome::ALL.into_iter().zip(outcome.decisions[own]).filter(|(_, count)| *count > 0);
     let decided: Vec<_> = decided.collect();

@@ -20,7 +20,7 @@ pub struct Caveat {
 pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
     let has_client = |is_so: fn(&ClientGroup) -> bool| scenario.clients.iter().any(is_so);
     let (faults, operations) = (scenario.faults.len(), scenario.operations.len());
-    let affinity = scenario.balancer.session_affinity;
+    let affinity = scenario.first_balancer().settings.session_affinity;
     let spread = format!(
         "session affinity {} keeps a client's connections on one backend: shares hold over many client addresses, and \
          single backends get more or less",
@@ -47,7 +47,7 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
         (!affinity.is_five_tuple(), &spread),
         (autoscaled, "groups that are autoscaled have their first size here"),
         (
-            scenario.health_check.through_queue,
+            scenario.first_check().through_queue,
             "probes that wait in queues are left out: only failures make a backend unhealthy",
         ),
         (traced, "traces count at their mean rate"),

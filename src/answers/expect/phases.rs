@@ -44,7 +44,9 @@ pub fn phases(scenario: &Scenario) -> Vec<FaultPhase> {
         let at = fault.schedule.start();
         let mut situation = Situation::new(scenario);
         let done = scenario.operations.iter().filter(|operation| operation.at <= at);
-        done.flat_map(|operation| &operation.changes).for_each(|change| situation.change(change));
+        let changes = done.flat_map(|operation| &operation.changes);
+        let balancer = situation.balancer;
+        changes.filter_map(|change| change.of(balancer)).for_each(|change| situation.change(change));
         let others = scenario.faults.iter().enumerate();
         let lasting = others.filter(|(other, fault)| *other != number && lasts(fault, at));
         lasting.for_each(|(_, fault)| situation.strike(fault));
@@ -98,7 +100,7 @@ impl Situation<'_> {
             Change::Add(backend) => self.members[*backend].configured = true,
             Change::Remove(backend) => self.members[*backend].configured = false,
             Change::SetRole(backend, role) => self.members[*backend].role = *role,
-            Change::SetChecked(backend, checked) => self.checked[*backend] = *checked,
+            Change::SetJudge(backend, judge) => self.checked[*backend] = judge.is_some(),
         }
     }
 
@@ -120,7 +122,7 @@ impl Situation<'_> {
                 BackendFault::Slow(factor) => self.slowness[backend] *= factor.value(),
                 BackendFault::Fails(mode) => self.fail(backend, *mode),
                 // A handshake doesn't tell that a server drains.
-                BackendFault::Drains if !self.scenario.health_check.wants_reply => {}
+                BackendFault::Drains if !self.scenario.first_check().wants_reply => {}
                 BackendFault::Drains | BackendFault::BlocksProbes => {
                     self.fail(backend, FailureMode::UnhealthyOnly);
                 }

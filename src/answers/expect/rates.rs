@@ -1,7 +1,7 @@
 //! Where new connections go in one situation, as rates, and what shares and loads follow.
 
 use super::ZonePool;
-use crate::ids::{BackendId, IdVec, SetId, ZoneId};
+use crate::ids::{BackendId, BalancerId, Id, IdVec, SetId, ZoneId};
 use crate::lb::backend::{Member, Role};
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::policy::{PlacementOutcome, PolicyState};
@@ -60,6 +60,7 @@ impl Shares {
 #[derive(Clone, Debug)]
 pub(super) struct Situation<'a> {
     pub(super) scenario: &'a Scenario,
+    pub(super) balancer: BalancerId,
     pub(super) policy: AnyPolicy,
     pub(super) members: IdVec<BackendId, Member>,
     /// Whether a check judges each backend.
@@ -73,11 +74,14 @@ pub(super) struct Situation<'a> {
 impl<'a> Situation<'a> {
     /// As the scenario begins, with all well.
     pub(super) fn new(scenario: &'a Scenario) -> Self {
+        let balancer = BalancerId::from_index(0);
+        let spec = &scenario.balancers[balancer];
         Self {
             scenario,
-            policy: scenario.balancer.policy.clone(),
-            members: scenario.members(|_| true),
-            checked: scenario.backends.iter().map(|spec| spec.checked).collect(),
+            balancer,
+            policy: spec.settings.policy.clone(),
+            members: scenario.members(balancer, |_| true),
+            checked: spec.members.iter().map(|member| member.judge.is_some()).collect(),
             serves: scenario.backends.iter().map(|_| 1.0).collect(),
             slowness: scenario.backends.iter().map(|_| 1.0).collect(),
         }
@@ -138,7 +142,7 @@ impl<'a> Situation<'a> {
     }
 
     fn weights(&self) -> IdVec<BackendId, f64> {
-        if !self.scenario.balancer.weighted {
+        if !self.scenario.balancers[self.balancer].settings.weighted {
             return self.members.iter().map(|_| 1.0).collect();
         }
         let states: IdVec<BackendId, WeightState> =
@@ -232,7 +236,7 @@ impl Rates {
         healthy: Option<&[usize]>,
     ) -> Shares {
         let of_all = |part: f64| if self.connections > 0.0 { part / self.connections } else { 0.0 };
-        let fair = FairShares::new(scenario, |backend| f64::from(scenario.backends[backend].configured));
+        let fair = FairShares::new(scenario, |backend| f64::from(scenario.membership(backend).configured));
         let multiple = |members: &[BackendId]| {
             let placed: f64 = members.iter().map(|backend| self.placed[*backend]).sum();
             fair.multiple(members.iter().copied(), placed / self.connections)

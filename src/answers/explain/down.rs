@@ -92,8 +92,8 @@ pub fn unnoticed(
         let (mut names, mut arms) = (Vec::new(), Vec::new());
         for cell in &cells {
             let scenario = experiment.scenario(cell);
-            let found = down.in_world(&scenario).into_iter().map(|id| &scenario.backends[id]);
-            let found: Vec<String> = found.filter(|spec| holds(spec)).map(|spec| spec.name.clone()).collect();
+            let found = down.in_world(&scenario).into_iter().filter(|id| holds(&scenario, *id));
+            let found: Vec<String> = found.map(|id| scenario.backends[id].name.clone()).collect();
             if !found.is_empty() {
                 arms.push(cell.arm.as_str());
                 names = if names.is_empty() { found } else { distinct(names.into_iter().chain(found)) };
@@ -112,13 +112,13 @@ pub fn unnoticed(
 }
 
 /// Why the failure of a backend has no effect.
-type Reason = (&'static str, fn(&BackendSpec) -> bool);
+type Reason = (&'static str, fn(&Scenario, BackendId) -> bool);
 
 const REASONS: [Reason; 2] = [
-    ("the load balancer does not have it at the beginning", |spec| !spec.configured),
+    ("the load balancer does not have it at the beginning", |world, id| !world.is_configured(id)),
     (
         "no health check judges it, so that nobody would notice: it counts as healthy, and connections still go to it (TPA-4)",
-        |spec| spec.configured && !spec.checked,
+        |world, id| world.is_configured(id) && !world.is_judged(id),
     ),
 ];
 

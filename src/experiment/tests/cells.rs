@@ -96,8 +96,15 @@ fn decimals_are_exact_and_reach_the_model() {
     assert_eq!(texts[..8], ["0.0", "0.0", "0.05", "0.05", "0.1", "0.1", "0.15", "0.15"]);
     for cell in experiment.cells().iter().filter(|cell| cell.arm == "spill") {
         let value = cell.values[0].as_ref().unwrap();
-        let ratio =
-            experiment.scenario(cell).balancer.policy.get().zonal_affinity().spillover_ratio().unwrap();
+        let ratio = experiment
+            .scenario(cell)
+            .first_balancer()
+            .settings
+            .policy
+            .get()
+            .zonal_affinity()
+            .spillover_ratio()
+            .unwrap();
         assert_eq!(Some(ratio.value()), value.number());
         assert_eq!(value.as_str().parse(), Ok(ratio.value()));
     }
@@ -111,7 +118,7 @@ fn each_cell_simulates_its_arm_and_its_values() {
         .iter()
         .map(|cell| {
             let scenario = experiment.scenario(cell);
-            let affinity = scenario.balancer.policy.get().zonal_affinity();
+            let affinity = scenario.first_balancer().settings.policy.get().zonal_affinity();
             let ratio = affinity.spillover_ratio().map(|ratio| format!(" {ratio}")).unwrap_or_default();
             let addresses = scenario.clients.iter().next().unwrap().addresses.get();
             (format!("{}{ratio}", affinity.spillover().trim_start_matches("ZONAL_AFFINITY_")), addresses)

@@ -174,17 +174,19 @@ fn the_complete_example() {
     );
 
     let scenario = experiment.scenario(last_cell(&experiment));
-    let AnyPolicy::BackendService(policy) = scenario.balancer.policy else { panic!("a backend service") };
+    let AnyPolicy::BackendService(policy) = scenario.first_balancer().settings.policy else {
+        panic!("a backend service")
+    };
     assert_eq!(policy.zonal_affinity, ZonalAffinity::SpillCrossZone(Ratio::new(1.0).unwrap()));
     assert_eq!(policy.failover.failover_ratio, Ratio::new(0.25).unwrap());
     assert!(policy.failover.drop_traffic_if_unhealthy && policy.allow_global_access && !policy.is_external);
     assert_eq!(policy.spec_version, SpecVersion::Preview2025);
-    assert_eq!(scenario.balancer.failover_drain, SimDuration::from_secs(300));
-    assert_eq!(scenario.balancer.draining_timeout, SimDuration::from_secs(300));
+    assert_eq!(scenario.first_balancer().settings.failover_drain, SimDuration::from_secs(300));
+    assert_eq!(scenario.first_balancer().settings.draining_timeout, SimDuration::from_secs(300));
     assert_eq!(scenario.timing.window_start(), SimTime::from_nanos(120_000_000_000));
     assert_eq!(scenario.timing.samples(), 180);
     assert_eq!(scenario.clients[ClientId::from_index(0)].arrivals.mean_rate(), Some(400.0));
-    let check = scenario.health_check;
+    let check = scenario.first_check();
     assert_eq!((check.thresholds.healthy, check.thresholds.unhealthy), (2, 3));
     assert_eq!(check.probers.phase, Phase::At(SimDuration::from_secs(1)));
     assert!(check.initially_healthy);
@@ -194,8 +196,11 @@ fn the_complete_example() {
 #[test]
 fn backends_are_dealt_out_to_zones_in_turn() {
     let scenario = scenario(COMPLETE);
-    let backends: Vec<_> =
-        scenario.backends.iter().map(|spec| (&spec.name[..], spec.zone.index(), spec.role)).collect();
+    let backends: Vec<_> = scenario
+        .backends
+        .pairs()
+        .map(|(id, spec)| (&spec.name[..], spec.zone.index(), scenario.role(id)))
+        .collect();
     assert_eq!(
         backends,
         [

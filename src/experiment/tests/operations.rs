@@ -3,10 +3,10 @@
 use super::refusals::check;
 use super::{POOLS, SMALL, changed, parse, scenario, set, targets};
 use crate::experiment::Overrides;
-use crate::ids::{BackendId, Id};
+use crate::ids::{BackendId, BalancerId, Id};
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
-use crate::sim::scenario::Scenario;
+use crate::lb::change::{Change, RegionChange};
+use crate::sim::scenario::{Membership, Operation, Scenario};
 use crate::time::{SimDuration, SimTime};
 
 /// The small experiment without arms, of two primaries in zone a and three failover backends in zone b.
@@ -20,6 +20,13 @@ fn with(base: &str, operations: &[&str]) -> String {
     format!("{base}{}", operations.collect::<String>())
 }
 
+/// The changes of the only load balancer.
+fn changes(operation: &Operation) -> Vec<&Change> {
+    let of_balancer = |change: &'_ RegionChange| change.of(BalancerId::from_index(0)).is_some();
+    assert!(operation.changes.iter().all(of_balancer));
+    operation.changes.iter().filter_map(|change| change.of(BalancerId::from_index(0))).collect()
+}
+
 /// The changes of each operation, in words.
 fn told(scenario: &Scenario) -> Vec<Vec<String>> {
     let name = |backend: BackendId| scenario.backends[backend].name.clone();
@@ -29,10 +36,11 @@ fn told(scenario: &Scenario) -> Vec<Vec<String>> {
         Change::Remove(backend) => format!("-{}", name(backend)),
         Change::SetRole(backend, Role::Primary) => format!("{} primary", name(backend)),
         Change::SetRole(backend, Role::Failover) => format!("{} failover", name(backend)),
-        Change::SetChecked(backend, true) => format!("{} checked", name(backend)),
-        Change::SetChecked(backend, false) => format!("{} unchecked", name(backend)),
+        Change::SetJudge(backend, Some(_)) => format!("{} checked", name(backend)),
+        Change::SetJudge(backend, None) => format!("{} unchecked", name(backend)),
     };
-    scenario.operations.iter().map(|operation| operation.changes.iter().map(word).collect()).collect()
+    let words = |operation| changes(operation).into_iter().map(word).collect();
+    scenario.operations.iter().map(words).collect()
 }
 
 #[test]
@@ -66,11 +74,11 @@ fn settings_change_as_the_file_would_say_it() {
     ] {
         let at = format!("at = \"5m\"; {operation}");
         let scenario_then = scenario(&with(&service(), &[&at]));
-        let expected = scenario(&service().replace(old, new)).balancer.clone();
+        let expected = scenario(&service().replace(old, new)).first_balancer().settings.clone();
         let [operation] = &scenario_then.operations[..] else { panic!("one operation") };
         assert_eq!(operation.at, SimTime::ZERO + SimDuration::from_secs(300));
-        assert_ne!(expected, scenario_then.balancer);
-        assert_eq!(operation.changes, [Change::Configure(expected)], "{at}");
+        assert_ne!(expected, scenario_then.first_balancer().settings);
+        assert_eq!(changes(operation), [&Change::Configure(expected)], "{at}");
     }
 }
 
@@ -84,8 +92,8 @@ fn what_a_call_leaves_out_stays() {
     let scenario = scenario(&with(&service(), &operations));
     assert_eq!(told(&scenario), [vec!["configure"], vec!["configure"], vec![]]);
     assert_eq!(
-        scenario.operations[1].changes,
-        [Change::Configure(scenario.balancer.clone())],
+        changes(&scenario.operations[1]),
+        [&Change::Configure(scenario.first_balancer().settings.clone())],
         "the ratio is 0.5 again"
     );
 }
@@ -116,8 +124,11 @@ fn instances_come_and_go_in_the_order_of_time() {
             vec!["-ig-a-2", "-ig-a-3"],
         ]
     );
-    let backends: Vec<_> =
-        scenario.backends.iter().map(|spec| (&spec.name[..], spec.zone.index(), spec.configured)).collect();
+    let backends: Vec<_> = scenario
+        .backends
+        .pairs()
+        .map(|(id, spec)| (&spec.name[..], spec.zone.index(), scenario.membership(id).configured))
+        .collect();
     assert_eq!(
         backends,
         [
@@ -165,9 +176,10 @@ fn pools_change_their_backup_and_their_checks() {
             vec!["-web-1", "-web-2", "-web-3"],
         ]
     );
-    let idle: Vec<_> = scenario.backends.iter().filter(|spec| spec.name.starts_with("idle")).collect();
+    let idle: Vec<_> = scenario.backends.pairs().filter(|(_, spec)| spec.name.starts_with("idle")).collect();
     assert_eq!(idle.len(), 3);
-    assert!(idle.iter().all(|spec| !spec.configured && !spec.checked && spec.role == Role::Failover));
+    let never = Membership { role: Role::Failover, configured: false, judge: None };
+    assert!(idle.iter().all(|(id, _)| scenario.membership(*id) == never));
 }
 
 #[test]

@@ -90,8 +90,11 @@ fn the_command_line_loses_to_arms_and_wins_over_the_file() {
         ("server.workers", "4"),
     ]);
     let scenarios: Vec<_> = experiment.cells().iter().map(|cell| experiment.scenario(cell)).collect();
-    assert_eq!(scenarios[0].balancer.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
-    assert_eq!(scenarios[4].balancer.policy.get().zonal_affinity(), ZonalAffinity::StayWithinZone);
+    assert_eq!(scenarios[0].first_balancer().settings.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
+    assert_eq!(
+        scenarios[4].first_balancer().settings.policy.get().zonal_affinity(),
+        ZonalAffinity::StayWithinZone
+    );
     let workers = scenarios[0].groups.iter().next().unwrap().server.workers;
     assert!(matches!(workers, Workers::Limited(count) if count.get() == 4), "the last one wins");
 }

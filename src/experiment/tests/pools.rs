@@ -1,7 +1,7 @@
 //! Target pools, external load balancers, and the settings of every kind of load balancer.
 
 use super::{POOLS, SMALL, changed, parse, scenario, targets};
-use crate::ids::{BackendId, ClientId, Id, PlaceId, ZoneId};
+use crate::ids::{BackendId, ClientId, Id, JudgeId, PlaceId, ZoneId};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;
 use crate::lb::packet::Protocol;
@@ -14,17 +14,26 @@ use crate::lb::tracking::{Persistence, Tracker, TrackingMode, TrackingPolicy};
 use crate::lb::weight::WeightState;
 use crate::lb::zonal_affinity::ZonalAffinity;
 use crate::random::Distribution;
-use crate::sim::scenario::Scenario;
+use crate::sim::scenario::{BackendSpec, ClientGroup, Membership, Scenario};
 use crate::time::SimDuration;
 
 /// Name, zone, role, whether configured, whether checked.
 type Row = (String, usize, Role, bool, bool);
 
 fn rows(scenario: &Scenario) -> Vec<Row> {
-    let backends = scenario.backends.iter();
-    backends
-        .map(|spec| (spec.name.clone(), spec.zone.index(), spec.role, spec.configured, spec.checked))
-        .collect()
+    let backends = scenario.backends.pairs();
+    let row = |(id, spec): (BackendId, &BackendSpec)| {
+        let Membership { role, configured, judge } = scenario.membership(id);
+        (spec.name.clone(), spec.zone.index(), role, configured, judge.is_some())
+    };
+    backends.map(row).collect()
+}
+
+/// The only protocol of a client group.
+fn protocol(client: &ClientGroup) -> Protocol {
+    let lanes: Vec<Protocol> = client.lanes.iter().map(|lane| lane.protocol).collect();
+    let [protocol] = lanes[..] else { panic!("one lane") };
+    protocol
 }
 
 fn row(name: &str, zone: usize, role: Role, configured: bool, checked: bool) -> Row {
@@ -45,7 +54,7 @@ fn a_target_pool_and_its_backup() {
         ],
         "one level only: the backup's backup is no backend"
     );
-    let settings = &scenario.balancer;
+    let settings = &scenario.first_balancer().settings;
     let failover_ratio = Some(Ratio::new(0.5).unwrap());
     assert_eq!(settings.policy, AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio }));
     assert_eq!(settings.policy.get().zonal_affinity(), ZonalAffinity::Disabled);
@@ -55,7 +64,7 @@ fn a_target_pool_and_its_backup() {
     assert!(!settings.weighted && settings.drop_portless_fragments);
     assert!(!settings.policy.get().drops_everything());
     let client = &scenario.clients[ClientId::from_index(0)];
-    assert_eq!((client.origin, client.protocol), (TrafficOrigin::Internet, Protocol::Tcp));
+    assert_eq!((client.origin, protocol(client)), (TrafficOrigin::Internet, Protocol::Tcp));
     let place = PlaceId::from_index(2);
     assert_eq!((client.place, scenario.places[place].name.as_str()), (place, "internet"));
     let rtt = &scenario.round_trips[place][ZoneId::from_index(0)];
@@ -66,10 +75,10 @@ fn a_target_pool_and_its_backup() {
 fn tpf_1_a_backup_needs_a_pool_and_a_ratio() {
     let policy = |old: &str, new: &str| {
         let scenario = scenario(&POOLS.replace(old, new));
-        let failovers =
-            scenario.backends.iter().filter(|spec| spec.role == Role::Failover && spec.configured);
+        let members = scenario.first_balancer().members.iter();
+        let failovers = members.filter(|member| member.role == Role::Failover && member.configured);
         let count = failovers.count();
-        (scenario.balancer.policy.clone(), count)
+        (scenario.first_balancer().settings.policy.clone(), count)
     };
     let with = |failover_ratio| AnyPolicy::TargetPool(TargetPoolPolicy { failover_ratio });
     let both = "failover_ratio = 0.5\nbackup_pool = \"spare\"\n";
@@ -88,7 +97,7 @@ fn pools_may_be_empty_and_without_anything() {
     "#;
     let least = scenario(text);
     assert_eq!((least.backends.len(), least.groups.len()), (0, 0));
-    assert_eq!(least.balancer.hash, SelectionHash::Maglev(TableSize::default()));
+    assert_eq!(least.first_balancer().settings.hash, SelectionHash::Maglev(TableSize::default()));
     let defaults = text
         .replace("target = \"www\"", "target = \"www\", name = \"rule\", maglev_table_size = 65537")
         .replace(
@@ -120,8 +129,8 @@ name = "more"
         rows(&scenario)[0..2],
         [row("web-1", 0, Role::Primary, true, true), row("reserve-1", 1, Role::Failover, true, true)]
     );
-    assert!(!scenario.balancer.drop_portless_fragments);
-    assert_eq!(scenario.balancer.hash, SelectionHash::Maglev(TableSize::default()));
+    assert!(!scenario.first_balancer().settings.drop_portless_fragments);
+    assert_eq!(scenario.first_balancer().settings.hash, SelectionHash::Maglev(TableSize::default()));
 }
 
 #[test]
@@ -136,7 +145,7 @@ fn an_external_backend_service() {
         .replace("[health_check]", "[health_check]\ntype = \"HTTP2\"")
         .replace("kind = \"vpn\"", "kind = \"vpn\"\nfragmented = 0.25");
     let scenario = scenario(&text[..text.find("[[arms]]").unwrap()]);
-    let settings = &scenario.balancer;
+    let settings = &scenario.first_balancer().settings;
     let tracking =
         TrackingPolicy { mode: TrackingMode::PerSession, ..TrackingPolicy::new(Tracker::External) };
     assert_eq!((settings.tracking, settings.weighted), (tracking, true));
@@ -147,7 +156,7 @@ fn an_external_backend_service() {
     let weights: Vec<WeightState> = scenario.groups.iter().map(|group| group.weight).collect();
     assert_eq!(weights, [WeightState::Valid(3.0), WeightState::Missing]);
     let protocols: Vec<_> =
-        scenario.clients.iter().map(|client| (client.protocol, client.fragmented.value())).collect();
+        scenario.clients.iter().map(|client| (protocol(client), client.fragmented.value())).collect();
     assert_eq!(protocols, [(Protocol::Udp, 0.0), (Protocol::Udp, 0.25)]);
 }
 
@@ -164,7 +173,7 @@ fn every_setting_of_an_internal_backend_service() {
     );
     let experiment = parse(&text).unwrap();
     let scenario = experiment.scenario(&experiment.cells()[0]);
-    let settings = &scenario.balancer;
+    let settings = &scenario.first_balancer().settings;
     assert_eq!(settings.session_affinity, SessionAffinity::ClientIpNoDestination);
     let tracking = TrackingPolicy {
         mode: TrackingMode::PerSession,
@@ -177,14 +186,14 @@ fn every_setting_of_an_internal_backend_service() {
     assert!(settings.policy.get().drops_everything(), "inspected, and zonal affinity is on");
     assert!(settings.weighted && settings.hash == SelectionHash::Rendezvous);
     let consumer = &scenario.clients[ClientId::from_index(1)];
-    assert_eq!((consumer.origin, consumer.protocol), (TrafficOrigin::PrivateServiceConnect, Protocol::Gre));
+    assert_eq!((consumer.origin, protocol(consumer)), (TrafficOrigin::PrivateServiceConnect, Protocol::Gre));
     assert_eq!(consumer.destinations.get(), 1000, "a next hop forwards all protocols");
     assert_eq!(scenario.places[consumer.place].name, "private_service_connect");
     let rtt = |place| &scenario.round_trips[place][ZoneId::from_index(1)];
     assert_eq!(rtt(consumer.place), rtt(PlaceId::from_index(0)), "as from another zone");
     let disabled = text.replace("\"SPILL_CROSS_ZONE\"", "\"DISABLED\"");
     let off = parse(&disabled).unwrap();
-    assert!(!off.scenario(&off.cells()[0]).balancer.policy.get().drops_everything());
+    assert!(!off.scenario(&off.cells()[0]).first_balancer().settings.policy.get().drops_everything());
 }
 
 #[test]
@@ -201,7 +210,7 @@ fn what_is_always_right_to_write() {
     for kind in ["TCP", "SSL", "HTTP", "HTTPS", "HTTP2", "GRPC", "GRPC_WITH_TLS"] {
         let text = changed("[health_check]", &format!("[health_check]\ntype = \"{kind}\""));
         let mut expected = Scenario::clone(&scenario(SMALL));
-        expected.health_check.wants_reply = !["TCP", "SSL"].contains(&kind);
+        expected.judges[JudgeId::from_index(0)].check.wants_reply = !["TCP", "SSL"].contains(&kind);
         assert_eq!(*scenario(&text), expected, "they differ in what they ask for alone: {kind}");
     }
 }

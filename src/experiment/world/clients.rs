@@ -13,13 +13,13 @@ use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct, refuse};
 use crate::experiment::trace::WrittenArrivals;
-use crate::ids::{BackendId, Id, IdVec, MAX_CLIENT_GROUPS, ZoneId};
+use crate::ids::{BackendId, Id, IdVec, MAX_CLIENT_GROUPS, RuleId, ZoneId};
 use crate::lb::packet::Protocol;
 use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::retransmission::SynRetransmission;
-use crate::sim::scenario::ClientGroup;
+use crate::sim::scenario::{ClientGroup, Lane, Lanes};
 use crate::time::SimDuration;
 use crate::unfit::Unfit;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile, Load};
@@ -193,7 +193,8 @@ pub(super) fn clients(
         let addresses = client.addresses(&own);
         let arrivals = client.arrivals(addresses, world.load, files, path.key("arrivals"))?;
         let group = builder.clients(client.name.as_str(), (origin, &outside), arrivals);
-        *group = ClientGroup { protocol, addresses, own_backends: own, ..client.over(group) };
+        let lanes = Lanes::one(Lane { rule: RuleId::from_index(0), protocol });
+        *group = ClientGroup { lanes, addresses, own_backends: own, ..client.over(group) };
     }
     Ok(())
 }
@@ -298,7 +299,8 @@ impl Client {
             (_, None, _) => return Ok(Vec::new()),
         };
         let group = group_id(builder, name, path.key("group"))?;
-        let members = builder.backends().pairs().filter(|(_, spec)| spec.group == group && spec.configured);
+        let members = builder.backends().pairs().filter(|(_, spec)| spec.group == group);
+        let members = members.filter(|(id, _)| builder.members()[*id].configured);
         let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
         let Some((_, zone)) = members.first() else {
             let what = format!("is {name:?}, which serves nobody");

@@ -4,15 +4,16 @@ use toml_edit::Table;
 
 use crate::experiment::finding::{CellFinding, Severity};
 use crate::experiment::node::Node;
-use crate::ids::BackendId;
+use crate::ids::JudgeId;
 use crate::lb::Settings;
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
+use crate::lb::change::{Change, RegionChange};
+use crate::lb::health::HealthChecking;
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::selection::SelectionHash;
 use crate::lb::tracking::TrackingMode;
 use crate::lb::zonal_affinity::ZonalAffinity;
-use crate::sim::scenario::{ClientGroup, InitialHealth, Scenario, Workers};
+use crate::sim::scenario::{BalancerSpec, ClientGroup, InitialHealth, Membership, Scenario, Workers};
 use crate::time::{SimDuration, SimTime};
 
 /// A setting that has no effect in some worlds.
@@ -158,7 +159,7 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         why: "nothing fails at random, and health begins as it stays",
         help: "add failures to a server, or a fault at random times, or leave it out",
         is_idle: |site| {
-            let cold = site.checks_anybody() && !site.scenario.health_check.initially_healthy;
+            let cold = site.checks_anybody() && !site.all_checks(|check| check.initially_healthy);
             site.scenario.renewals().next().is_none() && !cold
         },
     },
@@ -169,7 +170,7 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         why: "simulation.initial_health is \"stationary\", and no backend comes later",
         help: "leave one of the two out",
         is_idle: |site| {
-            let comes = |change: &Change| matches!(change, Change::Add(_) | Change::SetChecked(_, true));
+            let comes = |change: &Change| matches!(change, Change::Add(_) | Change::SetJudge(_, Some(_)));
             site.scenario.initial_health == InitialHealth::Stationary
                 && !site.changes().any(comes)
                 && site.scenario.groups.iter().all(|group| group.autoscaling.is_none())
@@ -181,7 +182,7 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         asks_for_nothing: &["false"],
         why: "a probe sends its SYN again after 1 s, and its timeout is not longer",
         help: "write a timeout of at least \"2s\", or leave it out",
-        is_idle: |site| !site.scenario.health_check.timeout.gt(&SimDuration::from_secs(1)),
+        is_idle: |site| site.all_checks(|check| check.timeout <= SimDuration::from_secs(1)),
     },
     IdleSetting {
         id: "syn-after-the-connect-timeout",
@@ -203,7 +204,7 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         asks_for_nothing: &["\"0s\""],
         why: "a TCP or SSL check finds the port open until the restart (REG-7)",
         help: "write health_check.type = \"HTTP\", or leave it out",
-        is_idle: |site| !site.scenario.health_check.wants_reply,
+        is_idle: |site| site.all_checks(|check| !check.wants_reply),
     },
     IdleSetting {
         id: "table-size-without-maglev",
@@ -211,7 +212,7 @@ const IDLE_SETTINGS: &[IdleSetting] = &[
         asks_for_nothing: &[],
         why: "rendezvous hashing has no table",
         help: "leave it out, or write load_balancing_scheme = \"EXTERNAL\"",
-        is_idle: |site| !matches!(site.scenario.balancer.hash, SelectionHash::Maglev(_)),
+        is_idle: |site| !site.any(|settings| matches!(settings.hash, SelectionHash::Maglev(_))),
     },
     IdleSetting {
         id: "health-check-of-nobody",
@@ -312,25 +313,37 @@ fn asks_for_nothing(node: Node<'_>, setting: &IdleSetting) -> bool {
 
 impl Site<'_> {
     fn changes(&self) -> impl Iterator<Item = &Change> {
-        self.scenario.operations.iter().flat_map(|operation| &operation.changes)
+        let changes = self.scenario.operations.iter().flat_map(|operation| &operation.changes);
+        changes.filter_map(|change| match change {
+            RegionChange::Balancer(_, change) => Some(change),
+            RegionChange::Retarget(..) => None,
+        })
     }
 
-    /// Whether the load balancer is ever configured so that `holds`.
+    /// Whether a load balancer is ever configured so that `holds`.
     fn any(&self, holds: impl Fn(&Settings) -> bool) -> bool {
         let configured = self.changes().filter_map(|change| match change {
             Change::Configure(settings) => Some(settings),
             _ => None,
         });
-        configured.chain([&self.scenario.balancer]).any(holds)
+        configured.chain(self.scenario.balancers.iter().map(|balancer| &balancer.settings)).any(holds)
     }
 
     fn is_service(&self) -> bool {
-        matches!(self.scenario.balancer.policy, AnyPolicy::BackendService(_))
+        self.any(|settings| matches!(settings.policy, AnyPolicy::BackendService(_)))
+    }
+
+    /// Whether all health checks are so that `holds`.
+    fn all_checks(&self, holds: impl Fn(&HealthChecking) -> bool) -> bool {
+        self.scenario.judges.iter().all(|judge| holds(&judge.check))
+    }
+
+    fn memberships(&self) -> impl Iterator<Item = &Membership> {
+        self.scenario.balancers.iter().flat_map(|balancer| balancer.members.iter())
     }
 
     fn has_failover(&self) -> bool {
-        let mut backends = self.scenario.backends.iter();
-        backends.any(|spec| spec.role == Role::Failover)
+        self.memberships().any(|member| member.role == Role::Failover)
             || self.changes().any(|change| matches!(change, Change::SetRole(_, Role::Failover)))
     }
 
@@ -340,19 +353,23 @@ impl Site<'_> {
     }
 
     fn checks_anybody(&self) -> bool {
-        self.scenario.backends.iter().any(|spec| spec.checked)
-            || self.changes().any(|change| matches!(change, Change::SetChecked(_, true)))
+        self.memberships().any(|member| member.judge.is_some())
+            || self.changes().any(|change| matches!(change, Change::SetJudge(_, Some(_))))
     }
 }
 
 /// A start with unhealthy backends that sessions keep to: those that are found healthy first get more of them for good.
 fn cold_start(scenario: &Scenario) -> Option<CellFinding> {
-    let Settings { tracking, session_affinity, .. } = &scenario.balancer;
+    scenario.balancers.iter().find_map(|balancer| cold_start_of(balancer, scenario))
+}
+
+fn cold_start_of(balancer: &BalancerSpec, scenario: &Scenario) -> Option<CellFinding> {
+    let Settings { tracking, session_affinity, .. } = &balancer.settings;
     let keeps_sessions = tracking.mode == TrackingMode::PerSession && !session_affinity.is_five_tuple();
-    let starts_cold =
-        |(_, spec): &(BackendId, &crate::sim::scenario::BackendSpec)| spec.configured && spec.checked;
-    let several = scenario.backends.pairs().filter(starts_cold).count() > 1;
-    let is_cold = scenario.initial_health == InitialHealth::AllUp && !scenario.health_check.initially_healthy;
+    let begins_unhealthy = |judge: JudgeId| !scenario.judges[judge].check.initially_healthy;
+    let starts_cold = |member: &&Membership| member.configured && member.judge.is_some_and(begins_unhealthy);
+    let several = balancer.members.iter().filter(starts_cold).count() > 1;
+    let is_cold = scenario.initial_health == InitialHealth::AllUp;
     if !keeps_sessions || !several || !is_cold {
         return None;
     }

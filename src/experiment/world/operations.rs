@@ -12,8 +12,8 @@ use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, refuse};
 use crate::experiment::reader::{read, read_tagged};
-use crate::ids::BackendId;
-use crate::lb::change::Change;
+use crate::ids::{BackendId, BalancerId, Id};
+use crate::lb::change::{Change, RegionChange};
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::scenario::Operation;
 use crate::time::{SimDuration, SimTime};
@@ -122,6 +122,8 @@ impl<'a> History<'a> {
             }
             let at = SimTime::ZERO + *at;
             existing.push((at, operator.plane.backends()));
+            let of_balancer = |change| RegionChange::Balancer(BalancerId::from_index(0), change);
+            let changes = changes.into_iter().map(of_balancer).collect();
             Ok(Operation { at, changes, words: operation.words() })
         });
         Ok(Self { world, operations: done.collect::<Result<_, _>>()?, existing })

@@ -15,7 +15,9 @@ results_file! {
 
 impl DecisionRow {
     pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
-        let all = run.outcome.decisions.pairs().flat_map(|(client, counts)| {
+        let lanes = run.scenario.lanes();
+        let pairs = lanes.iter().map(|(client, _)| *client).zip(&run.outcome.decisions);
+        let all = pairs.flat_map(|(client, counts)| {
             let outcomes = PlacementOutcome::ALL.into_iter().zip(counts);
             outcomes.map(move |(outcome, count)| (client, outcome, *count))
         });

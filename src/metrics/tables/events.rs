@@ -19,7 +19,7 @@ results_file! {
         = found.cause.map_or(Cow::Borrowed(""), |cause| cause_text(world, cause));
     number delay_s ["s"] "how long after the failure or recovery behind it; how long a failure or outage that ends has lasted"
         = found.delay.map(|nanos| nanos as f64 / 1e9);
-    text detail "from what to what" = found.turn.map_or_else(String::new, turn_text);
+    text detail "from what to what, or, of several load balancers, which" = found.turn.map_or_else(String::new, |turn| turn_text(world, turn));
 }
 
 impl EventRow {
@@ -29,14 +29,18 @@ impl EventRow {
     }
 }
 
-fn subject(world: &Scenario, subject: Subject) -> &str {
-    match subject {
+fn subject(world: &Scenario, subject: Subject) -> Cow<'_, str> {
+    let name: &str = match subject {
         Subject::Backend(backend) => &world.backends[backend].name,
         Subject::Place(place) => &world.places[place].name,
         Subject::Clients(client) => &world.clients[client].name,
-        Subject::Role(role) => role_name(role),
+        Subject::Role(balancer, role) if world.balancers.len() > 1 => {
+            return format!("{} of {}", role_name(role), world.balancers[balancer].name).into();
+        }
+        Subject::Role(_, role) => role_name(role),
         Subject::Operation(number) => operation(world, number),
-    }
+    };
+    name.into()
 }
 
 fn operation(world: &Scenario, number: u32) -> &str {
@@ -52,11 +56,12 @@ fn cause_text(world: &Scenario, cause: Trigger) -> Cow<'_, str> {
     }
 }
 
-fn turn_text(turn: Turnabout) -> String {
+fn turn_text(world: &Scenario, turn: Turnabout) -> String {
     match turn {
         Turnabout::Outcome(before, after) => format!("{} → {}", before.name(), after.name()),
         Turnabout::Role(before, after) => format!("{} → {}", role_name(before), role_name(after)),
         Turnabout::Added => "added".to_owned(),
+        Turnabout::Of(balancer) => world.balancers[balancer].name.clone(),
         Turnabout::Removed => "removed".to_owned(),
     }
 }

@@ -23,7 +23,8 @@ results_file! {
 
 impl TrafficRow {
     pub(super) fn of<'a>(run: &MeasuredRun<'a>) -> Vec<Vec<Field<'a>>> {
-        let pairs = run.outcome.traffic.pairs();
+        let lanes = run.scenario.lanes();
+        let pairs = lanes.iter().map(|(client, _)| *client).zip(&run.outcome.traffic);
         let all =
             pairs.flat_map(|(client, by_zone)| by_zone.pairs().map(move |(zone, it)| (client, zone, it)));
         // Connections that reached no backend have a row of their own, where there are any.

@@ -11,7 +11,7 @@ use super::clock::Clock;
 use super::data_plane::DataPlane;
 use super::server::Order;
 use super::{Event, LabError};
-use crate::ids::{BackendId, ClientId, Id, IdVec, ZoneId};
+use crate::ids::{BackendId, BalancerId, ClientId, Id, IdVec, ZoneId};
 use crate::lb::LoadBalancer;
 use crate::lb::change::Change;
 use crate::lb::health::JointHealth;
@@ -66,13 +66,14 @@ impl<'a> Controller<'a> {
         data_plane: DataPlane,
         orders: Vec<UnixStream>,
     ) -> Self {
-        let check = scenario.health_check;
-        let members = scenario.members(|_| check.initially_healthy);
-        let balancer = LoadBalancer::new(scenario.balancer.clone(), scenario.zones.len(), members);
-        let watched = |spec: &crate::sim::scenario::BackendSpec| Watched {
+        let check = *scenario.first_check();
+        let members = scenario.members(BalancerId::from_index(0), |_| check.initially_healthy);
+        let balancer =
+            LoadBalancer::new(scenario.first_balancer().settings.clone(), scenario.zones.len(), members);
+        let watched = |spec: &crate::sim::scenario::Membership| Watched {
             health: JointHealth::new(check.probers, check.initially_healthy),
-            checked: spec.checked && spec.configured,
-            held: spec.configured.then_some(check.initially_healthy || !spec.checked),
+            checked: spec.judge.is_some() && spec.configured,
+            held: spec.configured.then_some(check.initially_healthy || spec.judge.is_none()),
             held_since: SimTime::ZERO,
             down: 0,
             failed: None,
@@ -86,7 +87,7 @@ impl<'a> Controller<'a> {
             data_plane,
             orders,
             balancer,
-            backends: scenario.backends.iter().map(watched).collect(),
+            backends: scenario.first_balancer().members.iter().map(watched).collect(),
             deeds,
             coming: Vec::new(),
             decided: Vec::new(),
@@ -157,7 +158,11 @@ impl<'a> Controller<'a> {
                 self.data_plane.link(self.scenario, *between, *fault, *begins)
             }
             Deed::Operation(number) => {
-                self.operate(now, &self.scenario.operations[*number].changes);
+                let changes = self.scenario.operations[*number].changes.iter();
+                let balancer = BalancerId::from_index(0);
+                let changes: Vec<Change> =
+                    changes.filter_map(|change| change.of(balancer)).cloned().collect();
+                self.operate(now, &changes);
                 Ok(())
             }
         }
@@ -201,7 +206,7 @@ impl<'a> Controller<'a> {
     }
 
     fn operate(&mut self, now: SimTime, changes: &[Change]) {
-        let initially_healthy = self.scenario.health_check.initially_healthy;
+        let initially_healthy = self.scenario.first_check().initially_healthy;
         self.balancer.change_together(now, |balancer| {
             for change in changes {
                 match *change {
@@ -210,7 +215,7 @@ impl<'a> Controller<'a> {
                     Change::Remove(backend) => balancer.remove(now, backend),
                     Change::SetRole(backend, role) => balancer.set_role(now, backend, role),
                     // No laboratory takes an experiment with this.
-                    Change::SetChecked(..) => {}
+                    Change::SetJudge(..) => {}
                 }
             }
         });
@@ -218,9 +223,9 @@ impl<'a> Controller<'a> {
             match *change {
                 Change::Add(backend) => {
                     self.count_held(now, backend, Some(initially_healthy));
-                    let health = JointHealth::new(self.scenario.health_check.probers, initially_healthy);
+                    let health = JointHealth::new(self.scenario.first_check().probers, initially_healthy);
                     self.backends[backend].health = health;
-                    self.backends[backend].checked = self.scenario.backends[backend].checked;
+                    self.backends[backend].checked = self.scenario.membership(backend).judge.is_some();
                 }
                 Change::Remove(backend) => {
                     self.count_held(now, backend, None);
@@ -233,7 +238,7 @@ impl<'a> Controller<'a> {
     }
 
     fn probed(&mut self, backend: BackendId, prober: u8, at: SimTime, success: bool) {
-        let check = self.scenario.health_check;
+        let check = *self.scenario.first_check();
         let watched = &mut self.backends[backend];
         let changed = watched.health.observe(prober, success, check.thresholds);
         if let Some(healthy) = changed.filter(|_| watched.checked) {

@@ -41,7 +41,7 @@ pub(super) struct DataPlane {
 impl DataPlane {
     /// Installs the rules for `scenario`, with seed `seed` for the hash. Nothing is forwarded yet.
     pub(super) fn install(scenario: &Scenario, forwarding: Forwarding, seed: u32) -> Result<Self, LabError> {
-        let idle = scenario.balancer.tracking.idle_timeout.as_secs_f64().round();
+        let idle = scenario.first_balancer().settings.tracking.idle_timeout.as_secs_f64().round();
         nft(&ruleset(scenario, forwarding, seed))?;
         super::network::set(&format!("net.netfilter.nf_conntrack_tcp_timeout_established={idle}"))?;
         super::network::set("net.netfilter.nf_conntrack_tcp_be_liberal=1")?;
@@ -222,7 +222,7 @@ fn hashed(affinity: SessionAffinity) -> &'static str {
 
 fn ruleset(scenario: &Scenario, forwarding: Forwarding, seed: u32) -> String {
     let fields = match forwarding {
-        Forwarding::Marks => hashed(scenario.balancer.session_affinity),
+        Forwarding::Marks => hashed(scenario.first_balancer().settings.session_affinity),
         Forwarding::Dnat => hashed(SessionAffinity::None),
     };
     let hash = format!("meta mark set jhash {fields} mod {ENTRIES} seed {seed:#x} offset {FIRST_HASH}");

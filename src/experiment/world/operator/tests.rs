@@ -58,7 +58,7 @@ impl Told {
                 Change::Add(backend) => assert_eq!(self.configured.insert(backend, true), Some(false)),
                 Change::Remove(backend) => assert_eq!(self.configured.insert(backend, false), Some(true)),
                 Change::SetRole(backend, role) => drop(self.roles.insert(backend, role)),
-                Change::SetChecked(backend, checked) => drop(self.checked.insert(backend, checked)),
+                Change::SetJudge(backend, judge) => drop(self.checked.insert(backend, judge.is_some())),
             }
         }
     }
