@@ -12,9 +12,13 @@ mod fields;
 mod forwarding_rule;
 mod health_check;
 mod instance;
+mod kind;
+mod methods;
+mod names;
 mod number;
 mod reference;
 mod resources;
+mod route;
 mod target_pool;
 #[cfg(test)]
 mod tests;
@@ -31,12 +35,23 @@ pub use control_plane::{ControlPlane, PlannedInstance};
 pub use error::{ApiError, FieldPaths, HelpText, Reason, Remedy};
 pub(crate) use error::{is_hidden, plain, quoted};
 pub use fields::OtherFields;
-pub use forwarding_rule::{ForwardingRule, Route, RuleProtocol, Scheme};
-pub use health_check::{HealthCheck, HttpHealthCheck, ProbeTiming, ProbeType};
+pub use forwarding_rule::{ForwardingRule, RuleProtocol, Scheme, TakenPorts};
+pub use health_check::{HealthCheck, HttpHealthCheck, Probe, ProbeTiming, ProbeType, ProbedPort};
 pub use instance::{Instance, InstanceGroup, NetworkEndpointGroup};
+pub use kind::ResourceKind;
+pub(crate) use kind::{NAME_LONGEST, check_name};
+pub use methods::{
+    BackendArguments, BackendServiceArguments, BackendServicePatch, DrainingArguments, EndpointArguments,
+    EndpointGroupArguments, FailoverPolicyArguments, ForwardingRuleArguments, HaPolicyArguments,
+    HealthCheckArguments, HealthCheckPatch, HttpHealthCheckArguments, HttpHealthCheckPatch,
+    InstanceArguments, InstanceGroupArguments, Method, NextHopDrop, PolicyBasedRouteArguments,
+    RouteArguments, RouteFilterArguments, SubsettingArguments, TargetPoolArguments, TrackingPolicyArguments,
+    ZonalAffinityArguments,
+};
 pub(crate) use number::session_affinity;
 pub use reference::Reference;
 pub use resources::{Home, Resources, Standing};
+pub use route::{PolicyBasedRoute, Route, RouteFilter};
 pub use target_pool::TargetPool;
 
 /// What holds where no resource says it: what the documents leave open, and what other products decide.

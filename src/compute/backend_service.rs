@@ -121,6 +121,12 @@ pub enum BalancingMode {
     CustomMetrics,
 }
 
+impl BalancingMode {
+    pub(super) fn name(self) -> &'static str {
+        ["CONNECTION", "RATE", "UTILIZATION", "CUSTOM_METRICS"][self as usize]
+    }
+}
+
 impl ServiceBackend {
     pub(super) fn is_of(&self, name: &str) -> bool {
         self.group.as_ref().is_some_and(|group| group.name() == name)
@@ -297,16 +303,7 @@ impl BackendService {
         })
     }
 
-    /// It with the fields that `change` has; those of objects within it one by one.
-    #[must_use]
-    pub(super) fn patched(&self, change: &Self) -> Self {
-        let json = |service: &Self| serde_json::to_value(service).expect("names and numbers");
-        let mut patched = json(self);
-        merge(&mut patched, json(change));
-        serde_json::from_value(patched).expect("each field comes of a backend service")
-    }
-
-    fn scheme(&self) -> Scheme {
+    pub(super) fn scheme(&self) -> Scheme {
         self.load_balancing_scheme.unwrap_or(Scheme::External)
     }
 
@@ -541,16 +538,4 @@ impl ForwardingRule {
 fn is_whole_seconds(value: SimDuration, least: SimDuration, most: SimDuration) -> bool {
     let second = SimDuration::from_secs(1).as_nanos();
     value.as_nanos().is_multiple_of(second) && (least..=most).contains(&value)
-}
-
-/// Puts the values of `change` into `base`, those of objects one by one.
-fn merge(base: &mut Value, change: Value) {
-    match (base, change) {
-        (Value::Object(base), Value::Object(change)) => {
-            for (key, value) in change {
-                merge(base.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (base, change) => *base = change,
-    }
 }

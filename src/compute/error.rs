@@ -14,6 +14,14 @@ pub enum Reason {
     AlreadyExists,
     /// Something that another resource needs.
     InUse,
+    /// A field that has to be there.
+    Required,
+    /// A fingerprint of what the resource was before its last change.
+    ConditionNotMet,
+    /// An instance that a group has already.
+    MemberAlreadyExists,
+    /// An internal address that another rule has.
+    AddressInUse,
 }
 
 impl Reason {
@@ -24,6 +32,10 @@ impl Reason {
             Self::NotFound => (404, "notFound"),
             Self::AlreadyExists => (409, "alreadyExists"),
             Self::InUse => (400, "resourceInUseByAnotherResource"),
+            Self::Required => (400, "required"),
+            Self::ConditionNotMet => (412, "conditionNotMet"),
+            Self::MemberAlreadyExists => (400, "memberAlreadyExists"),
+            Self::AddressInUse => (409, "IP_IN_USE_BY_ANOTHER_RESOURCE"),
         }
     }
 }
@@ -49,6 +61,8 @@ pub struct ApiError {
     pub reason: Option<Reason>,
     /// The fields that contradict each other, or the one that is wrong.
     pub fields: FieldPaths,
+    /// Which member of a list it is about, counted from 0, if the first field is a list or lies in the members of one.
+    pub member: Option<u32>,
     /// What is wrong: a clause of its own, or said of the first field.
     pub what: String,
     /// Whether `what` is said of the first field, as `can't be combined with …` is.
@@ -82,7 +96,7 @@ impl ApiError {
         help: impl Into<HelpText>,
     ) -> Self {
         let help = Remedy::Words(help.into());
-        Self { reason: Some(reason), fields, what: what.into(), is_of_field: false, help }
+        Self { reason: Some(reason), fields, member: None, what: what.into(), is_of_field: false, help }
     }
 
     /// What the API calls invalid.
@@ -117,6 +131,46 @@ impl ApiError {
     ) -> Self {
         let known = known.into_iter().map(str::to_owned).collect();
         Self { help: Remedy::Choose { found: found.to_owned(), what, known }, ..self }
+    }
+
+    /// The same, about the member at `index` of a list.
+    #[must_use]
+    pub(super) fn of_member(self, index: usize) -> Self {
+        Self { member: u32::try_from(index).ok(), ..self }
+    }
+
+    /// `value`, which the API does not take for the first field, in the words that it has for that; `why` is a sentence
+    /// without its full stop.
+    pub(super) fn bad_value(
+        fields: FieldPaths,
+        value: impl fmt::Display,
+        why: impl fmt::Display,
+        help: impl Into<HelpText>,
+    ) -> Self {
+        Self::invalid(
+            fields,
+            format!("Invalid value for field 'resource.{}': '{value}'. {why}", fields[0]),
+            help,
+        )
+    }
+
+    /// The same of the member at `index` of a list, which the first field is, or lies in the members of.
+    pub(super) fn bad_member(
+        fields: FieldPaths,
+        index: usize,
+        value: impl fmt::Display,
+        why: impl fmt::Display,
+        help: impl Into<HelpText>,
+    ) -> Self {
+        let (list, rest) = fields[0].split_at(fields[0].find('.').unwrap_or(fields[0].len()));
+        let what = format!("Invalid value for field 'resource.{list}[{index}]{rest}': '{value}'. {why}");
+        Self::invalid(fields, what, help).of_member(index)
+    }
+
+    /// The first field, which is absent and may not be, in the API's words.
+    pub(super) fn required(fields: FieldPaths, help: impl Into<HelpText>) -> Self {
+        let what = format!("Required field 'resource.{}' not specified", fields[0]);
+        Self::because(Reason::Required, fields, what, help)
     }
 
     /// The same with what is wrong said of the first field.

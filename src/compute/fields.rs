@@ -1,5 +1,7 @@
 //! What all parts of resources have in common.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The fields of a resource that have no meaning here.
@@ -28,4 +30,25 @@ pub(super) use fields;
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// The resource `base` with the fields that `change` has; those of objects within it one by one.
+#[must_use]
+pub(super) fn patched<T: Serialize + DeserializeOwned>(base: &T, change: &T) -> T {
+    let json = |resource: &T| serde_json::to_value(resource).expect("names and numbers");
+    let mut patched = json(base);
+    merge(&mut patched, json(change));
+    serde_json::from_value(patched).expect("each field comes of such a resource")
+}
+
+/// Puts the values of `change` into `base`, those of objects one by one.
+fn merge(base: &mut Value, change: Value) {
+    match (base, change) {
+        (Value::Object(base), Value::Object(change)) => {
+            for (key, value) in change {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, change) => *base = change,
+    }
 }

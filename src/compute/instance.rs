@@ -23,6 +23,9 @@ fields! {
         /// Its members, which the API lists by a method of its own: they are no field.
         #[serde(skip)]
         instances: Vec<Reference>,
+        /// Whether a manager makes its members, so that nobody else adds or removes any: no field either.
+        #[serde(skip)]
+        is_managed: bool,
     }
 }
 
@@ -35,5 +38,18 @@ fields! {
         zone: Option<Reference>,
         /// What its endpoints are, in the API's word.
         network_endpoint_type: Option<String>,
+        /// The instances that its endpoints are, which the API lists by a method of its own: they are no field.
+        #[serde(skip)]
+        instances: Vec<Reference>,
+    }
+}
+
+impl NetworkEndpointGroup {
+    /// The type whose endpoints are instances.
+    pub const VM: &str = "GCE_VM_IP";
+
+    /// Whether its endpoints are instances, as those of passthrough load balancers are.
+    pub fn is_of_instances(&self) -> bool {
+        self.network_endpoint_type.as_deref() == Some(Self::VM)
     }
 }

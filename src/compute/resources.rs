@@ -2,32 +2,43 @@
 
 use super::backend_service::{BackendService, ServiceBackend};
 use super::error::{ApiError, FieldPaths, Reason, quoted};
+use super::fields::patched;
 use super::forwarding_rule::ForwardingRule;
 use super::health_check::{HealthCheck, HttpHealthCheck};
-use super::instance::InstanceGroup;
+use super::instance::{Instance, InstanceGroup, NetworkEndpointGroup};
+use super::route::{PolicyBasedRoute, Route};
 use super::target_pool::TargetPool;
 use super::{Assumptions, Reference};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
-use crate::lb::ratio::Ratio;
 
 /// The resources of a region, each kind in the order of its creation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resources {
     /// The name of the region.
     pub region: String,
+    /// The names of its zones. Without any, every zone counts as one of them.
+    pub zones: Vec<String>,
     /// Health checks.
     pub health_checks: Vec<HealthCheck>,
     /// Legacy HTTP health checks.
     pub http_health_checks: Vec<HttpHealthCheck>,
+    /// Instances.
+    pub instances: Vec<Instance>,
     /// Instance groups.
     pub instance_groups: Vec<InstanceGroup>,
+    /// Network endpoint groups.
+    pub network_endpoint_groups: Vec<NetworkEndpointGroup>,
     /// Backend services.
     pub backend_services: Vec<BackendService>,
     /// Target pools.
     pub target_pools: Vec<TargetPool>,
     /// Forwarding rules.
     pub forwarding_rules: Vec<ForwardingRule>,
+    /// Static routes.
+    pub routes: Vec<Route>,
+    /// Policy-based routes.
+    pub policy_based_routes: Vec<PolicyBasedRoute>,
 }
 
 /// Where load balancers find an instance.
@@ -50,10 +61,8 @@ pub struct Standing<'a> {
     pub instances: &'a [Reference],
 }
 
-const POOL: &[&str] = &["pool"];
+pub(super) const POOL: &[&str] = &["targetPool", "pool"];
 const GROUP: &[&str] = &["group"];
-const BACKUP: &[&str] = &["backupPool"];
-const CHECKS: &[&str] = &["healthChecks", "healthCheck"];
 
 impl Resources {
     /// How the forwarding rule called `rule` configures its load balancer, if the API accepts what it leads to.
@@ -126,25 +135,12 @@ impl Resources {
         Err(error.choosing(target, "target pools", self.pool_names()))
     }
 
-    /// Checks what the target pool at `index` names, as at its creation.
-    ///
-    /// # Errors
-    /// If its backup or its health check does not exist, or is one too many.
-    pub fn check_pool(&self, index: usize) -> Result<(), ApiError> {
-        let pool = &self.target_pools[index];
-        if let Some(backup) = &pool.backup_pool {
-            self.check_backup(&pool.name, backup.name())?;
-        }
-        let mut checks = pool.health_checks.iter().enumerate();
-        checks.try_for_each(|(number, check)| self.check_attachable(&pool.name, check.name(), number > 0))
-    }
-
     /// `regionBackendServices.patch`: fields that `change` leaves out stay as they are.
     ///
     /// # Errors
     /// If there is no such service. What the service then is, is checked by [`Resources::settings`].
     pub fn patch_backend_service(&mut self, name: &str, change: &BackendService) -> Result<(), ApiError> {
-        let patched = self.backend_service(name)?.patched(change);
+        let patched = patched(self.backend_service(name)?, change);
         self.backend_services
             .iter_mut()
             .filter(|own| own.name == name)
@@ -197,127 +193,33 @@ impl Resources {
         }
     }
 
-    /// `targetPools.addHealthCheck`
-    ///
-    /// # Errors
-    /// If the pool or the check does not exist, or the pool has one already.
-    pub fn add_health_check(&mut self, pool: &str, check: &str) -> Result<(), ApiError> {
-        let has_one = !self.pool(pool, POOL)?.health_checks.is_empty();
-        self.check_attachable(pool, check, has_one)?;
-        self.pool_mut(pool)?.health_checks.push(Reference::new(check));
-        Ok(())
-    }
-
-    /// `targetPools.removeHealthCheck`
-    ///
-    /// # Errors
-    /// If the pool or the check does not exist, or the pool does not have it.
-    pub fn remove_health_check(&mut self, pool: &str, check: &str) -> Result<(), ApiError> {
-        let has_one = !self.pool(pool, POOL)?.health_checks.is_empty();
-        self.check_attachable(pool, check, false)?;
-        if !has_one {
-            let what = format!("target pool {pool:?} has no health check");
-            return Err(ApiError::invalid(CHECKS, what, "name a pool that has one"));
-        }
-        self.pool_mut(pool)?.health_checks.clear();
-        Ok(())
-    }
-
-    /// `targetPools.setBackup`: without a pool or a ratio there is no backup (TPF-1).
-    ///
-    /// # Errors
-    /// If a pool does not exist, or is to be its own backup.
-    pub fn set_backup(
-        &mut self,
-        pool: &str,
-        backup: Option<&str>,
-        failover_ratio: Option<Ratio>,
-    ) -> Result<(), ApiError> {
-        self.pool(pool, POOL)?;
-        let backup = backup.filter(|name| !name.is_empty());
-        backup.map_or(Ok(()), |backup| self.check_backup(pool, backup))?;
-        let changed = self.pool_mut(pool)?;
-        (changed.backup_pool, changed.failover_ratio) = match (backup, failover_ratio) {
-            (Some(backup), Some(ratio)) => (Some(Reference::new(backup)), Some(ratio)),
-            _ => (None, None),
-        };
-        Ok(())
-    }
-
-    /// `targetPools.delete`
-    ///
-    /// # Errors
-    /// If the pool does not exist, or a forwarding rule or another pool uses it.
-    pub fn delete_target_pool(&mut self, name: &str) -> Result<(), ApiError> {
-        self.pool(name, POOL)?;
-        let url = |kind: &str, name: &str| format!("projects/PROJECT/regions/{}/{kind}/{name}", self.region);
-        let is_it = |reference: &Option<Reference>| reference.as_ref().is_some_and(|own| own.name() == name);
-        let rule = self.forwarding_rules.iter().find(|rule| is_it(&rule.target));
-        let pool = || self.target_pools.iter().find(|pool| is_it(&pool.backup_pool));
-        let user = rule.map(|rule| url("forwardingRules", &rule.name));
-        let user = user.or_else(|| pool().map(|pool| url("targetPools", &pool.name)));
-        let Some(user) = user else {
-            self.target_pools.retain(|pool| pool.name != name);
-            return Ok(());
-        };
-        let pool = url("targetPools", name);
-        let what = format!("The target_pool resource '{pool}' is already being used by '{user}'");
-        let help = "delete a pool that neither the forwarding rule nor another pool uses";
-        Err(ApiError::because(Reason::InUse, POOL, what, help))
-    }
-
-    /// Checks that the pool called `backup` can take over from `pool` (TPF-6).
-    fn check_backup(&self, pool: &str, backup: &str) -> Result<(), ApiError> {
-        if self.pool(backup, BACKUP)?.name != pool {
-            return Ok(());
-        }
-        let help = "name another pool, or leave it out for none";
-        Err(ApiError::invalid(BACKUP, "a pool can't be its own backup", help))
-    }
-
-    /// Checks that `check` is a health check that target pools can have, a legacy HTTP one (TPA-3), and that `pool` has none.
-    fn check_attachable(&self, pool: &str, check: &str, has_one: bool) -> Result<(), ApiError> {
-        if !self.http_health_checks.iter().any(|own| own.name == check) {
-            let what = format!(
-                "The resource 'projects/PROJECT/global/httpHealthChecks/{check}' was not found: \
-                 target pools take legacy HTTP health checks only"
-            );
-            return Err(ApiError::because(Reason::NotFound, CHECKS, what, "name one that exists"));
-        }
-        if has_one {
-            let what = format!("target pool {pool:?} has a health check already");
-            return Err(ApiError::invalid(CHECKS, what, "a target pool has at most one health check"));
-        }
-        Ok(())
-    }
-
     fn rule(&self, name: &str) -> Result<&ForwardingRule, ApiError> {
         let known = || self.forwarding_rules.iter().map(|rule| rule.name.as_str());
         let found = self.forwarding_rules.iter().find(|rule| rule.name == name);
         found.ok_or_else(|| ApiError::not_found(&["forwardingRule"], name, "forwarding rules", known()))
     }
 
-    fn backend_service(&self, name: &str) -> Result<&BackendService, ApiError> {
+    pub(super) fn backend_service(&self, name: &str) -> Result<&BackendService, ApiError> {
         let known = || self.backend_services.iter().map(|service| service.name.as_str());
         let found = self.backend_services.iter().find(|service| service.name == name);
         found.ok_or_else(|| ApiError::not_found(&["backendService"], name, "backend services", known()))
     }
 
-    fn pool(&self, name: &str, fields: FieldPaths) -> Result<&TargetPool, ApiError> {
+    pub(super) fn pool(&self, name: &str, fields: FieldPaths) -> Result<&TargetPool, ApiError> {
         let found = self.target_pools.iter().find(|pool| pool.name == name);
         found.ok_or_else(|| ApiError::not_found(fields, name, "target pools", self.pool_names()))
     }
 
-    fn pool_mut(&mut self, name: &str) -> Result<&mut TargetPool, ApiError> {
+    pub(super) fn pool_mut(&mut self, name: &str) -> Result<&mut TargetPool, ApiError> {
         self.pool(name, POOL)?;
         Ok(self.target_pools.iter_mut().find(|pool| pool.name == name).expect("it was found just now"))
     }
 
-    fn pool_names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn pool_names(&self) -> impl Iterator<Item = &str> {
         self.target_pools.iter().map(|pool| pool.name.as_str())
     }
 
-    fn instances_mut(&mut self, home: &Home) -> Result<&mut Vec<Reference>, ApiError> {
+    pub(super) fn instances_mut(&mut self, home: &Home) -> Result<&mut Vec<Reference>, ApiError> {
         match home {
             Home::Pool(name) => Ok(&mut self.pool_mut(name)?.instances),
             Home::Group(name) => {

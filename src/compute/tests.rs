@@ -106,7 +106,7 @@ fn res_2_to_res_7_the_other_resources_survive() {
     let checking = check.timing.checking().unwrap();
     assert_eq!(checking.check_interval, SimDuration::from_secs(8));
     assert_eq!((checking.thresholds.healthy, checking.thresholds.unhealthy), (1, 3));
-    assert_eq!(check.other["tcpHealthCheck"]["port"], 80);
+    assert_eq!(check.probe().unwrap().port, 80);
     let legacy: HttpHealthCheck =
         round_trip(&json!({"name": "hc-1", "port": 80, "requestPath": "/", "timeoutSec": 5}));
     assert_eq!(legacy.timing.checking(), ProbeTiming::default().checking());

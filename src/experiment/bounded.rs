@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::compute::is_hidden;
+use crate::compute::{ApiError, NAME_LONGEST, Remedy, check_name, is_hidden};
 use crate::time::SimDuration;
 
 /// A whole number from `MIN` to `MAX`, and what it is by default.
@@ -144,7 +144,7 @@ impl TryFrom<String> for Name {
 pub(super) struct ResourceName(String);
 
 impl ResourceName {
-    pub(super) const LONGEST: usize = 63;
+    pub(super) const LONGEST: usize = NAME_LONGEST;
 
     pub(super) fn as_str(&self) -> &str {
         &self.0
@@ -154,16 +154,11 @@ impl ResourceName {
 impl TryFrom<String> for ResourceName {
     type Error = String;
     fn try_from(name: String) -> Result<Self, String> {
-        let is_letter = |c: char| c.is_ascii_lowercase();
-        let is_inner = |c: char| is_letter(c) || c.is_ascii_digit() || c == '-';
-        let right = name.starts_with(is_letter) && name.chars().all(is_inner) && !name.ends_with('-');
-        if right && name.len() <= Self::LONGEST {
-            return Ok(Self(name));
+        match check_name(&name) {
+            Ok(()) => Ok(Self(name)),
+            Err(ApiError { what, help: Remedy::Words(help), .. }) => Err(format!("{what}; {help}")),
+            Err(error) => Err(error.to_string()),
         }
-        let regex = "[a-z]([-a-z0-9]{0,61}[a-z0-9])?";
-        let what =
-            format!("Invalid value for field 'resource.name': '{name}'. Must be a match of regex '{regex}'");
-        Err(what + "; write 1 to 63 lower-case letters, digits and -, a letter first and no - at the end")
     }
 }
 
