@@ -17,6 +17,7 @@ mod methods;
 mod names;
 mod number;
 mod reference;
+mod reported_health;
 mod resources;
 mod route;
 mod target_pool;
@@ -50,6 +51,10 @@ pub use methods::{
 };
 pub(crate) use number::session_affinity;
 pub use reference::Reference;
+pub use reported_health::{
+    BackendServiceGroupHealth, InstanceHealth, JudgedHealth, ReportedState, TargetPoolInstanceHealth,
+    WeightError,
+};
 pub use resources::{Home, Resources, Standing};
 pub use route::{PolicyBasedRoute, Route, RouteFilter};
 pub use target_pool::TargetPool;
