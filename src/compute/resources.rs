@@ -1,5 +1,7 @@
 //! The resources of a region by name, and the methods that change them (MTH).
 
+use std::collections::BTreeSet;
+
 use super::backend_service::{BackendService, ServiceBackend};
 use super::error::{ApiError, FieldPaths, Reason, quoted};
 use super::fields::patched;
@@ -181,16 +183,14 @@ impl Resources {
     /// If the group or the pool does not exist, or one of the instances is not in it.
     pub fn remove_instances(&mut self, home: &Home, names: &[String]) -> Result<(), ApiError> {
         let present = self.instances_mut(home)?;
-        let mut going: std::collections::BTreeSet<&str> = names.iter().map(String::as_str).collect();
-        present.retain(|instance| !going.remove(instance.name()));
-        match going.first() {
-            None => Ok(()),
-            Some(absent) => Err(ApiError::invalid(
-                &["instances"],
-                format!("{} is not one of the instances", quoted(absent)),
-                "name instances that are there",
-            )),
+        let there: BTreeSet<&str> = present.iter().map(Reference::name).collect();
+        let going: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        if let Some(absent) = going.difference(&there).next() {
+            let what = format!("{} is not one of the instances", quoted(absent));
+            return Err(ApiError::invalid(&["instances"], what, "name instances that are there"));
         }
+        present.retain(|instance| !going.contains(instance.name()));
+        Ok(())
     }
 
     fn rule(&self, name: &str) -> Result<&ForwardingRule, ApiError> {
