@@ -12,6 +12,8 @@ mod instances;
 mod network_endpoint_groups;
 mod routes;
 mod target_pools;
+#[cfg(test)]
+mod tests;
 
 use schemars::JsonSchema;
 use serde::Deserialize;

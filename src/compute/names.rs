@@ -97,12 +97,22 @@ impl Resources {
         name: &str,
         fields: FieldPaths,
     ) -> Result<(), ApiError> {
-        let known = self.names(kind);
-        if known.contains(&name) {
-            return Ok(());
-        }
+        if self.names(kind).contains(&name) { Ok(()) } else { Err(self.missing(kind, name, fields)) }
+    }
+
+    /// That there is no resource of `kind` called `name`, which `fields` name.
+    fn missing(&self, kind: ResourceKind, name: &str, fields: FieldPaths) -> ApiError {
         let what = format!("The resource '{}' was not found", self.path(kind, name));
-        Err(ApiError::because(Reason::NotFound, fields, what, "").choosing(name, kind.plural(), known))
+        let error = ApiError::because(Reason::NotFound, fields, what, "");
+        error.choosing(name, kind.plural(), self.names(kind))
+    }
+
+    /// That there is no group that `group`, which `fields` are, could mean.
+    pub(super) fn no_group(&self, group: &Reference, fields: FieldPaths) -> ApiError {
+        let is_endpoints = group.is_in(ResourceKind::NetworkEndpointGroup.collection());
+        let kind =
+            if is_endpoints { ResourceKind::NetworkEndpointGroup } else { ResourceKind::InstanceGroup };
+        self.missing(kind, group.name(), fields)
     }
 
     /// Checks that `reference`, which `fields` are, does not say that it is in another region.

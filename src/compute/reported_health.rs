@@ -1,5 +1,8 @@
 //! Health as the API tells it, which is not always what traffic goes by (REG-5, TPA-4, RES-1, MTH `getHealth`).
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use super::Reference;
@@ -124,9 +127,7 @@ impl Resources {
         let kind = ResourceKind::BackendService;
         self.check_exists(kind, service, kind.field())?;
         let Some(members) = self.group_members(group) else {
-            return Err(self
-                .check_exists(ResourceKind::InstanceGroup, group.name(), GROUP)
-                .expect_err("a group that exists has members"));
+            return Err(self.no_group(group, GROUP));
         };
         let own =
             self.backend_services.iter().find(|own| own.name == service).expect("it was found just now");

@@ -313,11 +313,8 @@ impl Resources {
     fn check_group(&self, group: &Reference, scheme: Scheme, index: usize) -> Result<(), ApiError> {
         let of_member = |error: ApiError| error.of_member(index);
         self.check_region(group, BACKEND_GROUP).map_err(of_member)?;
-        let is_endpoints = group.is_in(ResourceKind::NetworkEndpointGroup.collection());
         let Some(kind) = self.group_kind(group) else {
-            let kind =
-                if is_endpoints { ResourceKind::NetworkEndpointGroup } else { ResourceKind::InstanceGroup };
-            return self.check_exists(kind, group.name(), BACKEND_GROUP).map_err(of_member);
+            return Err(of_member(self.no_group(group, BACKEND_GROUP)));
         };
         let is_it = |own: &&NetworkEndpointGroup| {
             kind == ResourceKind::NetworkEndpointGroup && own.name == group.name()

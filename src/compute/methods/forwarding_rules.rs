@@ -186,11 +186,12 @@ impl Resources {
         self.check_exists(ResourceKind::BackendService, service.name(), SERVICE)?;
         let found = self.backend_services.iter().find(|own| own.name == service.name());
         let found = found.expect("it was found just now");
+        rule.check_service(found)?;
         if found.scheme() == Scheme::Internal && rule.port_range.is_some() {
             let what = "belongs to EXTERNAL forwarding rules";
             return Err(ApiError::invalid(&["portRange"], what, "write ports, or allPorts = true").of_field());
         }
-        rule.check_service(found)
+        Ok(())
     }
 
     fn check_leads_to_pool(&self, rule: &ForwardingRule, pool: &Reference) -> Result<(), ApiError> {
