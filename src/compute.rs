@@ -20,6 +20,7 @@ mod reference;
 mod reported_health;
 mod resources;
 mod route;
+mod target;
 mod target_pool;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ pub use backend_service::{
     LocalityPolicy, PassThroughPolicyFields, ServiceBackend, ServiceProtocol, Spillover, SubsettingFields,
     SubsettingPolicy, ZonalAffinityFields,
 };
-pub use control_plane::{ControlPlane, PlannedInstance};
+pub use control_plane::{ControlPlane, Judges, PlannedInstance, Seen};
 pub use error::{ApiError, FieldPaths, HelpText, Reason, Remedy};
 pub(crate) use error::{is_hidden, plain, quoted};
 pub use fields::OtherFields;
@@ -55,8 +56,9 @@ pub use reported_health::{
     BackendServiceGroupHealth, InstanceHealth, JudgedHealth, ReportedState, TargetPoolInstanceHealth,
     WeightError,
 };
-pub use resources::{Home, Resources, Standing};
+pub use resources::{Home, Resources};
 pub use route::{PolicyBasedRoute, Route, RouteFilter};
+pub use target::{ResourceCheck, Target, TargetMember};
 pub use target_pool::TargetPool;
 
 /// What holds where no resource says it: what the documents leave open, and what other products decide.

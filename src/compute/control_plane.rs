@@ -1,25 +1,30 @@
-//! The control plane: what calls change of the resources, and what a running load balancer is told of that.
+//! The control plane: what calls change of the resources, and what running load balancers are told of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::ApiError;
 use super::resources::{Home, Resources};
+use super::target::{ResourceCheck, Target};
 use super::{Assumptions, Reference};
-use crate::ids::{BackendId, Id, IdVec, JudgeId};
+use crate::ids::{BackendId, BalancerId, Id, IdVec, JudgeId, RuleId};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
+use crate::lb::change::{Change, RegionChange};
 
-/// The resources as the calls so far have left them, and the load balancer of one of their forwarding rules.
+/// The resources as the calls so far have left them, and the load balancers that their forwarding rules lead to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlPlane {
     /// The resources.
     pub resources: Resources,
-    /// The name of the forwarding rule.
-    pub rule: String,
     /// What no resource says.
     pub assumptions: Assumptions,
-    /// Every instance that the load balancer may ever send traffic to.
+    /// Every target that a rule ever leads to: each is a load balancer.
+    pub balancers: IdVec<BalancerId, Target>,
+    /// The name of every rule that there ever is.
+    pub rules: IdVec<RuleId, String>,
+    /// Who judges health.
+    pub judges: Judges,
+    /// Every instance that a load balancer may ever send traffic to.
     pub machines: IdVec<BackendId, PlannedInstance>,
 }
 
@@ -28,85 +33,171 @@ pub struct ControlPlane {
 pub struct PlannedInstance {
     /// Its name.
     pub name: String,
-    /// Where it is found while it is there.
-    pub home: Home,
+    /// Where it is at first, or would be; nowhere if it stands by itself.
+    pub home: Option<Home>,
 }
 
-/// What the load balancer knows of one backend.
+/// The health checks of resources, each of which judges by itself (REG-1).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judges {
+    /// There is one, and it judges for all.
+    One,
+    /// Each health check of each resource: the resource's name and the check's, in the order in which they came up.
+    Each(IdVec<JudgeId, (String, String)>),
+}
+
+impl Judges {
+    fn of(&mut self, check: ResourceCheck<'_>) -> JudgeId {
+        let Self::Each(known) = self else { return JudgeId::from_index(0) };
+        let is_it =
+            |known: &(String, String)| (known.0.as_str(), known.1.as_str()) == (check.resource, check.check);
+        let position = known.iter().position(is_it);
+        position.map_or_else(
+            || known.push((check.resource.to_owned(), check.check.to_owned())),
+            JudgeId::from_index,
+        )
+    }
+}
+
+/// What a load balancer knows of one backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
-    present: bool,
-    /// Whether it is in a home that gets traffic.
-    configured: bool,
-    role: Role,
-    checked: bool,
+pub struct Seen {
+    /// Whether the load balancer sends it traffic.
+    pub configured: bool,
+    /// What it is for; of one that gets no traffic, what it would be for.
+    pub role: Role,
+    /// Who judges it, or would.
+    pub judge: Option<JudgeId>,
+}
+
+type SeenAll = BTreeMap<BackendId, Seen>;
+
+/// What is known of every load balancer, and where every rule leads.
+struct State {
+    balancers: Vec<(Option<Settings>, SeenAll)>,
+    targets: Vec<Option<BalancerId>>,
 }
 
 impl ControlPlane {
-    /// Calls a method of the resources, and gives what it changes for the load balancer.
+    /// That of the load balancer of the only rule, `rule`: one health check judges for all.
+    pub fn of_one(resources: Resources, rule: String, assumptions: Assumptions) -> Self {
+        Self {
+            balancers: resources.target_of(&rule).into_iter().collect(),
+            rules: [rule].into_iter().collect(),
+            judges: Judges::One,
+            machines: IdVec::default(),
+            resources,
+            assumptions,
+        }
+    }
+
+    /// Calls a method of the resources, and gives what it changes for the load balancers.
     ///
     /// # Errors
     /// If the method, or what the resources then are, is refused. It changes nothing then.
     pub fn call(
         &mut self,
         method: impl FnOnce(&mut Resources) -> Result<(), ApiError>,
-    ) -> Result<Vec<Change>, ApiError> {
+    ) -> Result<Vec<RegionChange>, ApiError> {
         let mut after = self.clone();
         method(&mut after.resources)?;
-        let changes = changes((self.settings()?, self.seen()), (after.settings()?, after.seen()));
+        let then = after.state()?;
+        let before = self.state()?;
+        let ids = self.balancers.ids();
+        let both = ids.zip(before.balancers.into_iter().zip(then.balancers));
+        let mut all: Vec<RegionChange> = both
+            .flat_map(|(id, (before, after))| {
+                changes(before, after).into_iter().map(move |change| RegionChange::Balancer(id, change))
+            })
+            .collect();
+        let rules = self.rules.ids().zip(before.targets.iter().zip(&then.targets));
+        let moved = rules.filter(|(_, (before, after))| before != after);
+        all.extend(moved.map(|(rule, (_, after))| RegionChange::Retarget(rule, *after)));
         *self = after;
-        Ok(changes)
+        Ok(all)
     }
 
-    /// How the load balancer is configured.
+    fn state(&mut self) -> Result<State, ApiError> {
+        let mut balancers = Vec::new();
+        for id in self.balancers.ids() {
+            balancers.push((self.settings(id)?, self.seen(id)));
+        }
+        Ok(State { balancers, targets: self.rules.ids().map(|rule| self.target(rule)).collect() })
+    }
+
+    /// How a load balancer is configured; nothing while its target does not exist.
     ///
     /// # Errors
     /// If the API refuses what it is made of.
-    pub fn settings(&self) -> Result<Settings, ApiError> {
-        self.resources.settings(&self.rule, &self.assumptions)
+    pub fn settings(&self, balancer: BalancerId) -> Result<Option<Settings>, ApiError> {
+        let target = &self.balancers[balancer];
+        if !self.resources.has_target(target) {
+            return Ok(None);
+        }
+        self.resources.settings_of(target, &self.assumptions).map(Some)
+    }
+
+    /// The load balancer that `rule` leads to, if it exists and leads anywhere.
+    pub fn target(&self, rule: RuleId) -> Option<BalancerId> {
+        let target = self.resources.target_of(&self.rules[rule])?;
+        self.balancers.pairs().find(|(_, other)| **other == target).map(|(id, _)| id)
     }
 
     /// The backends that exist.
     pub fn backends(&self) -> BTreeSet<BackendId> {
-        self.seen().into_iter().filter(|(_, seen)| seen.present).map(|(id, _)| id).collect()
+        let resources = &self.resources;
+        let groups = resources.instance_groups.iter().flat_map(|group| &group.instances);
+        let endpoints = resources.network_endpoint_groups.iter().flat_map(|group| &group.instances);
+        let pools = resources.target_pools.iter().flat_map(|pool| &pool.instances);
+        let listed = groups.chain(endpoints).chain(pools).map(Reference::name);
+        let names: BTreeSet<&str> =
+            resources.instances.iter().map(|instance| instance.name.as_str()).chain(listed).collect();
+        let exist = self.machines.pairs().filter(|(_, machine)| names.contains(machine.name.as_str()));
+        exist.map(|(id, _)| id).collect()
     }
 
-    fn seen(&self) -> BTreeMap<BackendId, Seen> {
-        let mut homes: BTreeMap<&Home, _> = BTreeMap::new();
-        let seen = self.machines.pairs().filter_map(|(id, PlannedInstance { name, home })| {
-            let (standing, names) = homes
-                .entry(home)
-                .or_insert_with(|| {
-                    let standing = self.resources.standing(&self.rule, home)?;
-                    let names: BTreeSet<&str> = standing.instances.iter().map(Reference::name).collect();
-                    Some((standing, names))
-                })
-                .as_ref()?;
-            let (present, checked) = (names.contains(name.as_str()), standing.checked);
-            let configured = present && standing.role.is_some();
-            Some((id, Seen { present, configured, role: standing.role.unwrap_or(Role::Failover), checked }))
-        });
-        seen.collect()
+    /// What a load balancer knows of every backend that it has or may get.
+    pub fn seen(&mut self, balancer: BalancerId) -> BTreeMap<BackendId, Seen> {
+        let Self { resources, judges, balancers, machines, .. } = self;
+        let target = &balancers[balancer];
+        let members = resources.members_of(target);
+        let mut by_name: BTreeMap<&str, Seen> = BTreeMap::new();
+        for member in members {
+            let judge = member.check.map(|check| judges.of(check));
+            let seen = Seen { configured: true, role: member.role, judge };
+            by_name.entry(member.instance.name()).or_insert(seen);
+        }
+        let mut homes: BTreeMap<Option<&Home>, Option<Seen>> = BTreeMap::new();
+        let mut seen = BTreeMap::new();
+        for (id, PlannedInstance { name, home }) in machines.pairs() {
+            if let Some(member) = by_name.get(name.as_str()) {
+                seen.insert(id, *member);
+                continue;
+            }
+            let would_be = *homes.entry(home.as_ref()).or_insert_with(|| {
+                let (role, check) = resources.standing(target, home.as_ref())?;
+                Some(Seen { configured: false, role, judge: check.map(|check| judges.of(check)) })
+            });
+            seen.extend(would_be.map(|would_be| (id, would_be)));
+        }
+        seen
     }
 }
 
 /// What leads a load balancer from `before` to `after`: new instances first, so that it is never left without any.
-fn changes(
-    before: (Settings, BTreeMap<BackendId, Seen>),
-    after: (Settings, BTreeMap<BackendId, Seen>),
-) -> Vec<Change> {
+fn changes(before: (Option<Settings>, SeenAll), after: (Option<Settings>, SeenAll)) -> Vec<Change> {
     let was = |id: &BackendId| before.1.get(id);
     let now = after.1.iter().map(|(id, seen)| (*id, *seen));
-    let differs = |id, of: fn(&Seen) -> bool, seen: Seen| was(&id).map(of) != Some(of(&seen));
     let roles = now.clone().filter(|(id, seen)| was(id).is_some_and(|was| was.role != seen.role));
     let roles = roles.map(|(id, seen)| Change::SetRole(id, seen.role));
-    let checks = now.clone().filter(|(id, seen)| differs(*id, |seen| seen.checked, *seen));
-    let judge = JudgeId::from_index(0);
-    let checks = checks.map(|(id, seen)| Change::SetJudge(id, seen.checked.then_some(judge)));
-    let moved = now.filter(|(id, seen)| differs(*id, |seen| seen.configured, *seen));
+    let checks = now.clone().filter(|(id, seen)| was(id).map(|was| was.judge) != Some(seen.judge));
+    let checks = checks.map(|(id, seen)| Change::SetJudge(id, seen.judge));
+    let moved = now.filter(|(id, seen)| was(id).map(|was| was.configured) != Some(seen.configured));
     let (added, removed): (Vec<_>, Vec<_>) = moved.partition(|(_, seen)| seen.configured);
-    let configured = (before.0 != after.0).then_some(Change::Configure(after.0));
+    let configured = after.0.filter(|settings| before.0.as_ref() != Some(settings)).map(Change::Configure);
     let added = added.into_iter().map(|(id, _)| Change::Add(id));
     let removed = removed.into_iter().map(|(id, _)| Change::Remove(id));
-    roles.chain(checks).chain(added).chain(configured).chain(removed).collect()
+    let gone = before.1.iter().filter(|(id, was)| was.configured && !after.1.contains_key(id));
+    let gone = gone.map(|(id, _)| Change::Remove(*id));
+    roles.chain(checks).chain(added).chain(configured).chain(removed).chain(gone).collect()
 }

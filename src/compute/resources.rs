@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::backend_service::{BackendService, ServiceBackend};
+use super::Reference;
+use super::backend_service::BackendService;
 use super::error::{ApiError, FieldPaths, Reason, quoted};
 use super::fields::patched;
 use super::forwarding_rule::ForwardingRule;
@@ -10,9 +11,6 @@ use super::health_check::{HealthCheck, HttpHealthCheck};
 use super::instance::{Instance, InstanceGroup, NetworkEndpointGroup};
 use super::route::{PolicyBasedRoute, Route};
 use super::target_pool::TargetPool;
-use super::{Assumptions, Reference};
-use crate::lb::Settings;
-use crate::lb::backend::Role;
 
 /// The resources of a region, each kind in the order of its creation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,70 +50,14 @@ pub enum Home {
     Pool(String),
 }
 
-/// What a home is to a forwarding rule.
-#[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
-    /// The role of its instances, if the rule sends them traffic at all.
-    pub role: Option<Role>,
-    /// Whether a health check judges them.
-    pub checked: bool,
-    /// Its instances.
-    pub instances: &'a [Reference],
-}
-
 pub(super) const POOL: &[&str] = &["targetPool", "pool"];
 const GROUP: &[&str] = &["group"];
 
 impl Resources {
-    /// How the forwarding rule called `rule` configures its load balancer, if the API accepts what it leads to.
-    ///
-    /// # Errors
-    /// If one of the resources is refused, or does not exist.
-    pub fn settings(&self, rule: &str, assumptions: &Assumptions) -> Result<Settings, ApiError> {
-        let rule = self.rule(rule)?;
-        match &rule.backend_service {
-            Some(service) => {
-                let service = self.backend_service(service.name())?;
-                let settings = service.settings(rule, assumptions)?;
-                service.check_size(self.size(service), assumptions)?;
-                Ok(settings)
-            }
-            None => self.pool(rule.target_name(), &["target"])?.settings(assumptions),
-        }
-    }
-
     /// How many instances the groups of `service` have.
-    fn size(&self, service: &BackendService) -> usize {
+    pub(super) fn size(&self, service: &BackendService) -> usize {
         let has = |group: &&InstanceGroup| service.backends.iter().any(|backend| backend.is_of(&group.name));
         self.instance_groups.iter().filter(has).map(|group| group.instances.len()).sum()
-    }
-
-    /// What `home` is to the forwarding rule called `rule`; nothing if it does not exist.
-    pub fn standing(&self, rule: &str, home: &Home) -> Option<Standing<'_>> {
-        let rule = self.rule(rule).ok()?;
-        match home {
-            Home::Group(name) => {
-                let group = self.instance_groups.iter().find(|group| group.name == *name)?;
-                let service = rule.backend_service.as_ref();
-                let service = service.and_then(|service| self.backend_service(service.name()).ok());
-                let backend = service.and_then(|service| service.backends.iter().find(|own| own.is_of(name)));
-                let role = backend.map(ServiceBackend::role);
-                Some(Standing { role, checked: true, instances: &group.instances })
-            }
-            Home::Pool(name) => {
-                let pool = self.pool(name, POOL).ok()?;
-                let target = self.pool(rule.target_name(), POOL).ok()?;
-                // One level only: the backup's own backup does not count (TPF-4).
-                let is_backup = target.backup_pool.as_ref().is_some_and(|backup| backup.name() == name);
-                let role = if target.name == *name {
-                    Some(Role::Primary)
-                } else {
-                    is_backup.then_some(Role::Failover)
-                };
-                let checked = !pool.health_checks.is_empty();
-                Some(Standing { role, checked, instances: &pool.instances })
-            }
-        }
     }
 
     /// Checks what the forwarding rule called `rule` names, as at its creation.

@@ -5,11 +5,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ids::{BackendId, Id};
+use crate::ids::{BackendId, BalancerId, Id};
 use crate::lb::Settings;
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
+use crate::lb::change::{Change, RegionChange};
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::policy::backend_service::BackendServicePolicy;
 use crate::lb::ratio::Ratio;
@@ -237,11 +237,11 @@ fn plane() -> ControlPlane {
     };
     let machine = |(name, home): (&str, &str)| PlannedInstance {
         name: name.to_owned(),
-        home: Home::Group(home.to_owned()),
+        home: Some(Home::Group(home.to_owned())),
     };
     let machines = [("vm-1", "ig-a"), ("vm-2", "ig-a"), ("vm-3", "ig-a"), ("vm-4", "ig-b")];
     let machines = machines.map(machine).into_iter().collect();
-    ControlPlane { resources, rule: "fr".to_owned(), assumptions: Assumptions::default(), machines }
+    ControlPlane { machines, ..ControlPlane::of_one(resources, "fr".to_owned(), Assumptions::default()) }
 }
 
 #[test]
@@ -250,16 +250,16 @@ fn calls_tell_the_load_balancer_what_changes() {
     let vm = |number: usize| BackendId::from_index(number - 1);
     let group = Home::Group("ig-a".to_owned());
     let added = plane.call(|resources| resources.add_instances(&group, [Reference::new("us-west1-b/vm-3")]));
-    assert_eq!(added.unwrap(), [Change::Add(vm(3))]);
+    assert_eq!(RegionChange::of_only(added.unwrap()), [Change::Add(vm(3))]);
     let removed = plane.call(|resources| resources.remove_instances(&group, &["vm-1".to_owned()]));
-    assert_eq!(removed.unwrap(), [Change::Remove(vm(1))]);
+    assert_eq!(RegionChange::of_only(removed.unwrap()), [Change::Remove(vm(1))]);
     let before = plane.clone();
     let again =
         plane.call(|resources| resources.remove_instances(&group, &["vm-2".to_owned(), "vm-1".to_owned()]));
     assert_eq!(again.unwrap_err().what, "\"vm-1\" is not one of the instances");
     assert_eq!(plane, before, "what is refused changes nothing");
     let failover = plane.call(|resources| resources.set_failover("be-ilb", "ig-b", true));
-    assert_eq!(failover.unwrap(), [Change::SetRole(vm(4), Role::Failover)]);
+    assert_eq!(RegionChange::of_only(failover.unwrap()), [Change::SetRole(vm(4), Role::Failover)]);
     let unknown = plane.call(|resources| resources.set_failover("be-ilb", "ig-c", true)).unwrap_err();
     assert_eq!(
         (unknown.reason, unknown.what.as_str()),
@@ -271,10 +271,11 @@ fn calls_tell_the_load_balancer_what_changes() {
 #[test]
 fn a_patch_changes_what_it_names() {
     let mut plane = plane();
-    let old = plane.settings().unwrap();
+    let old = plane.settings(BalancerId::from_index(0)).unwrap().unwrap();
     let mut patch = |json: Value| {
         let change: BackendService = serde_json::from_value(json).unwrap();
-        plane.call(|resources| resources.patch_backend_service("be-ilb", &change))
+        let changes = plane.call(|resources| resources.patch_backend_service("be-ilb", &change));
+        changes.map(RegionChange::of_only)
     };
     let spill = |spillover: &str| json!({"networkPassThroughLbTrafficPolicy": {"zonalAffinity": {"spillover": spillover}}});
     let changes = patch(spill("ZONAL_AFFINITY_STAY_WITHIN_ZONE")).unwrap();

@@ -39,6 +39,19 @@ pub enum RegionChange {
 }
 
 impl RegionChange {
+    /// What `changes` are to the only load balancer of a region.
+    #[cfg(test)]
+    pub(crate) fn of_only(changes: Vec<Self>) -> Vec<Change> {
+        let change = |change| match change {
+            Self::Balancer(balancer, change) => {
+                assert_eq!(crate::ids::Id::index(balancer), 0, "it is the only one");
+                change
+            }
+            Self::Retarget(..) => panic!("its rule leads to it"),
+        };
+        changes.into_iter().map(change).collect()
+    }
+
     /// The backend that comes, goes or changes its role.
     pub fn member(&self) -> Option<BackendId> {
         match self {

@@ -201,6 +201,11 @@ impl ScenarioBuilder {
         &self.groups
     }
 
+    /// What `backend` is to the load balancer from now on.
+    pub fn join(&mut self, backend: BackendId, member: Membership) {
+        self.members[backend] = member;
+    }
+
     /// What each backend is to the load balancer.
     pub fn members(&self) -> &IdVec<BackendId, Membership> {
         &self.members

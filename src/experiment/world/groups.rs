@@ -6,17 +6,18 @@ use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 
 use super::zone_id;
-use crate::compute::{ControlPlane, Home, PlannedInstance, Reference};
+use crate::compute::{ControlPlane, Home, Judges, PlannedInstance, Reference, Seen};
 use crate::experiment::bounded::{ResourceName, Whole, scalar};
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, distinct, refuse};
-use crate::ids::{Id, IdVec, ZoneId};
+use crate::ids::{BalancerId, Id, IdVec, ZoneId};
 use crate::lb::MAX_BACKENDS;
-use crate::lb::backend::Role;
 use crate::lb::weight::WeightState;
 use crate::random::Distribution;
 use crate::sim::builder::{GroupMember, ScenarioBuilder};
-use crate::sim::scenario::{AutoscalingPolicy, Discipline, Failures, Group, Server, SlowStart, Workers};
+use crate::sim::scenario::{
+    AutoscalingPolicy, Discipline, Failures, Group, Membership, Server, SlowStart, Workers,
+};
 use crate::time::SimDuration;
 
 /// `[server]`, and what a group changes of it. The defaults are those of [`Server`].
@@ -174,6 +175,12 @@ pub(super) fn establish(
             plan.enrol(builder, plane);
         }
     }
+    if plane.judges == Judges::One {
+        let seen = plane.seen(BalancerId::from_index(0));
+        for (backend, Seen { role, configured, judge }) in seen {
+            builder.join(backend, Membership { role, configured, judge });
+        }
+    }
     Ok(plans.into_iter().map(|plan| plan.group).collect())
 }
 
@@ -185,21 +192,13 @@ impl GroupPlan {
 
     /// Adds the group with all members that it may ever have, as the load balancer of `plane` sees them.
     fn enrol(&self, builder: &mut ScenarioBuilder, plane: &mut ControlPlane) {
-        let NumberedGroup { name, home, zones, highest } = &self.group;
-        let standing = plane.resources.standing(&plane.rule, home);
-        let role = standing.and_then(|standing| standing.role);
-        let checked = standing.is_some_and(|standing| standing.checked);
+        let NumberedGroup { name, home, zones, .. } = &self.group;
         let ever = (1..=self.ever()).zip(zones.iter().cycle());
-        let members = ever.map(|(number, zone)| GroupMember {
-            zone: *zone,
-            role: role.unwrap_or(Role::Failover),
-            configured: role.is_some() && number <= u64::from(*highest),
-            checked,
-        });
+        let members = ever.map(|(_, zone)| GroupMember::in_zone(*zone));
         let (name, server, weight) = (name.clone(), self.server.clone(), self.weight.get());
         builder.group(Group { name, server, weight, autoscaling: self.autoscaling }, members);
         for spec in builder.backends().iter().skip(plane.machines.len()) {
-            plane.machines.push(PlannedInstance { name: spec.name.clone(), home: home.clone() });
+            plane.machines.push(PlannedInstance { name: spec.name.clone(), home: Some(home.clone()) });
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, refuse};
 use crate::experiment::reader::{read, read_tagged};
-use crate::ids::{BackendId, BalancerId, Id};
-use crate::lb::change::{Change, RegionChange};
+use crate::ids::BackendId;
+use crate::lb::change::RegionChange;
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::scenario::Operation;
 use crate::time::{SimDuration, SimTime};
@@ -116,14 +116,12 @@ impl<'a> History<'a> {
             let has = |key: &str| node.get(key).is_some();
             let changes =
                 operator.apply(verb).map_err(|error| Problem::of_operation(error, path, *at, has))?;
-            if changes.iter().filter_map(Change::member).any(|backend| world.is_autoscaled(backend)) {
+            if changes.iter().filter_map(RegionChange::member).any(|backend| world.is_autoscaled(backend)) {
                 let what = "changes the members of a group that has an autoscaling_policy";
                 return refuse(path.clone(), what, "leave the operation out, or the policy");
             }
             let at = SimTime::ZERO + *at;
             existing.push((at, operator.plane.backends()));
-            let of_balancer = |change| RegionChange::Balancer(BalancerId::from_index(0), change);
-            let changes = changes.into_iter().map(of_balancer).collect();
             Ok(Operation { at, changes, words: operation.words() })
         });
         Ok(Self { world, operations: done.collect::<Result<_, _>>()?, existing })

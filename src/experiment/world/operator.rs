@@ -17,7 +17,7 @@ use crate::compute::{
 use crate::experiment::bounded::Whole;
 use crate::ids::{IdVec, ZoneId};
 use crate::lb::affinity::SessionAffinity;
-use crate::lb::change::Change;
+use crate::lb::change::RegionChange;
 use crate::lb::ratio::Ratio;
 
 /// What `do` says. Settings that an operation leaves out stay as they are.
@@ -110,7 +110,7 @@ pub(super) struct Operator {
     pub(super) plane: ControlPlane,
 }
 
-type Answer = Result<Vec<Change>, ApiError>;
+type Answer = Result<Vec<RegionChange>, ApiError>;
 /// An instance: the position of its group, and its number.
 type Member = (usize, u32);
 
@@ -285,8 +285,8 @@ impl Operator {
 
     /// The numbers of a group's members; nothing if its home is gone, and it with that.
     fn present<'a>(&'a self, group: &'a NumberedGroup) -> Option<impl Iterator<Item = u32> + use<'a>> {
-        let standing = self.plane.resources.standing(&self.plane.rule, &group.home)?;
-        Some(standing.instances.iter().filter_map(|instance| group.number(instance.name())))
+        let instances = self.plane.resources.instances_at(&group.home)?;
+        Some(instances.iter().filter_map(|instance| group.number(instance.name())))
     }
 
     fn find_group(&self, name: &str) -> Result<usize, ApiError> {

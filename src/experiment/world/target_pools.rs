@@ -9,7 +9,7 @@ use super::health_check::HealthCheckTable;
 use super::operator::{Verb, name_the_table};
 use crate::compute::{
     ApiError, Assumptions, ControlPlane, ForwardingRule, Home, Reason, Reference, Resources, RuleProtocol,
-    Scheme, TargetPool, session_affinity,
+    Scheme, Target, TargetPool, session_affinity,
 };
 use crate::experiment::bounded::{ResourceName, Whole};
 use crate::experiment::path::KeyPath;
@@ -167,8 +167,9 @@ pub(super) fn groups(
     server: Server,
     zones: &IdVec<ZoneId, String>,
 ) -> Result<Vec<GroupPlan>, Problem> {
-    let mut rules = plane.resources.forwarding_rules.iter();
-    let target = rules.find_map(|rule| rule.target.as_ref()).map_or("", Reference::name);
+    let target = plane.balancers.iter().next().map_or("", Target::name);
+    let pool = plane.resources.target_pools.iter().find(|pool| pool.name == target);
+    let backup = pool.and_then(|pool| pool.backup_pool.as_ref()).map(Reference::name);
     let becomes_backup = |name: &str| {
         verbs.iter().any(|verb| {
             matches!(verb, Verb::SetBackup { pool, backup_pool: Some(backup), failover_ratio: Some(_) }
@@ -179,8 +180,7 @@ pub(super) fn groups(
     for (index, pool) in written.iter().enumerate() {
         let name = pool.name.as_str();
         let home = Home::Pool(name.to_owned());
-        let role = plane.resources.standing(&plane.rule, &home).and_then(|standing| standing.role);
-        let is_ever_served = role.is_some() || becomes_backup(name);
+        let is_ever_served = name == target || Some(name) == backup || becomes_backup(name);
         for (number, group) in pool.instances.iter().enumerate() {
             let path = list().member(index).key("instances").member(number);
             let server = group.server.of_group(&server, &path)?;

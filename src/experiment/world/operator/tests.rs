@@ -13,9 +13,10 @@ use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
 use crate::experiment::reader::read_tagged;
 use crate::experiment::world::groups::members;
-use crate::ids::{BackendId, Id};
+use crate::ids::{BackendId, BalancerId, Id};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
+use crate::lb::change::Change;
 use crate::lb::policy::any::AnyPolicy;
 use crate::lb::policy::target_pool::TargetPoolPolicy;
 
@@ -34,19 +35,18 @@ struct Told {
 impl Told {
     /// What `operator`'s resources say.
     fn by(operator: &Operator) -> Self {
-        let plane = &operator.plane;
+        let mut plane = operator.plane.clone();
+        let only = BalancerId::from_index(0);
         let mut told = Self {
-            settings: plane.settings().unwrap(),
+            settings: plane.settings(only).unwrap().unwrap(),
             configured: BTreeMap::new(),
             roles: BTreeMap::new(),
             checked: BTreeMap::new(),
         };
-        for (backend, machine) in plane.machines.pairs() {
-            let Some(standing) = plane.resources.standing(&plane.rule, &machine.home) else { continue };
-            let present = standing.instances.iter().any(|instance| instance.name() == machine.name);
-            told.configured.insert(backend, standing.role.is_some() && present);
-            told.roles.insert(backend, standing.role.unwrap_or(Role::Failover));
-            told.checked.insert(backend, standing.checked);
+        for (backend, seen) in plane.seen(only) {
+            told.configured.insert(backend, seen.configured);
+            told.roles.insert(backend, seen.role);
+            told.checked.insert(backend, seen.judge.is_some());
         }
         told
     }
@@ -76,15 +76,15 @@ fn operator(resources: Resources, homes: Vec<Home>, served: usize) -> Operator {
     };
     let groups: Vec<NumberedGroup> = homes.iter().enumerate().map(group).collect();
     let machines = groups[..served].iter().flat_map(|group| {
-        members(&group.name, EVER as u32)
-            .map(|instance| PlannedInstance { name: instance.name().to_owned(), home: group.home.clone() })
+        members(&group.name, EVER as u32).map(|instance| PlannedInstance {
+            name: instance.name().to_owned(),
+            home: Some(group.home.clone()),
+        })
     });
-    let (rule, machines) = (resources.forwarding_rules[0].name.clone(), machines.collect());
-    Operator {
-        zones,
-        groups,
-        plane: ControlPlane { resources, rule, assumptions: Assumptions::default(), machines },
-    }
+    let machines = machines.collect();
+    let rule = resources.forwarding_rules[0].name.clone();
+    let plane = ControlPlane { machines, ..ControlPlane::of_one(resources, rule, Assumptions::default()) };
+    Operator { zones, groups, plane }
 }
 
 fn service_operator(scheme: Scheme) -> Operator {
@@ -199,7 +199,7 @@ fn play(mut operator: Operator, verbs: &[String]) {
     for text in verbs {
         let before = operator.clone();
         match operator.apply(&read_verb(text)) {
-            Ok(changes) => told.hear(&changes),
+            Ok(changes) => told.hear(&RegionChange::of_only(changes)),
             Err(_) => assert_eq!(operator, before, "what is refused changes nothing: {text}"),
         }
         let now = Told::by(&operator);
@@ -229,7 +229,9 @@ proptest! {
 #[test]
 fn numbers_are_never_used_again() {
     let mut operator = service_operator(Scheme::Internal);
-    let apply = |operator: &mut Operator, text: &str| operator.apply(&read_verb(text)).unwrap();
+    let apply = |operator: &mut Operator, text: &str| {
+        RegionChange::of_only(operator.apply(&read_verb(text)).unwrap())
+    };
     let add = "do = \"add_instances\"\ngroup = \"g1\"\ncount = 2";
     let id = |number: usize| BackendId::from_index(EVER + number - 1);
     assert_eq!(apply(&mut operator, add), [Change::Add(id(2)), Change::Add(id(3))]);
@@ -244,7 +246,7 @@ fn numbers_are_never_used_again() {
 #[test]
 fn a_new_backup_comes_before_the_old_one_goes() {
     let mut operator = pools_operator();
-    let mut apply = |text: &str| operator.apply(&read_verb(text)).unwrap();
+    let mut apply = |text: &str| RegionChange::of_only(operator.apply(&read_verb(text)).unwrap());
     let backup =
         |name| format!("do = \"set_backup\"\npool = \"p1\"\nbackup_pool = \"{name}\"\nfailover_ratio = 0.5");
     assert_eq!(apply("do = \"add_instances\"\ngroup = \"g0\"\ncount = 1"), [], "p0 is not served");
