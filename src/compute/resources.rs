@@ -56,8 +56,8 @@ const GROUP: &[&str] = &["group"];
 impl Resources {
     /// How many instances the groups of `service` have.
     pub(super) fn size(&self, service: &BackendService) -> usize {
-        let has = |group: &&InstanceGroup| service.backends.iter().any(|backend| backend.is_of(&group.name));
-        self.instance_groups.iter().filter(has).map(|group| group.instances.len()).sum()
+        let groups = service.backends.iter().filter_map(|backend| backend.group.as_ref());
+        groups.filter_map(|group| self.group_members(group)).map(<[_]>::len).sum()
     }
 
     /// Checks what the forwarding rule called `rule` names, as at its creation.
