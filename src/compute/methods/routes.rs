@@ -1,5 +1,6 @@
 //! `routes`, and `policyBasedRoutes` of the Network Connectivity API: those whose next hop is a rule (NHOP-1, NHOP-2).
 
+use std::cmp::Reverse;
 use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
@@ -159,6 +160,21 @@ impl Resources {
         self.forwarding_rules.iter().any(has_it).then_some(NextHopDrop::SharedAddress)
     }
 
+    /// The static route of packets to all of the range `destination`: the most specific one that holds it, of these the one
+    /// with the lowest priority, of these the first by name. Equal ones do not share the packets (NHOP-2).
+    pub fn route_to(&self, destination: &str) -> Option<&Route> {
+        let (address, length) = range(destination)?;
+        let routes = self.routes.iter().filter_map(|route| {
+            let (own, shorter) = range(route.dest_range.as_deref()?)?;
+            let holds = shorter <= length && masked(address, shorter) == masked(own, shorter);
+            holds.then_some((shorter, route))
+        });
+        let order = |(length, route): &(u8, &Route)| {
+            (Reverse(*length), route.priority.unwrap_or(USUAL_PRIORITY), route.name.clone())
+        };
+        routes.min_by_key(order).map(|(_, route)| route)
+    }
+
     /// Checks that `next_hop` is a rule that a route can have: one of an internal load balancer.
     fn check_next_hop(&self, next_hop: Option<&Reference>, fields: FieldPaths) -> Result<(), ApiError> {
         let Some(next_hop) = next_hop else {
@@ -177,14 +193,25 @@ impl Resources {
     }
 }
 
+/// The priority of a route that says none.
+const USUAL_PRIORITY: i64 = 1000;
+
 /// Checks that `written` is a range of addresses.
 fn check_range(fields: FieldPaths, written: &str) -> Result<(), ApiError> {
-    let is_range = |(address, length): (&str, &str)| {
-        address.parse::<Ipv4Addr>().is_ok() && length.parse::<u8>().is_ok_and(|length| length <= 32)
-    };
-    if written.split_once('/').is_some_and(is_range) {
+    if range(written).is_some() {
         return Ok(());
     }
     let help = "write an address and the length of its prefix, such as \"10.1.0.0/16\"";
     Err(ApiError::bad_value(fields, written, "Must be an IPv4 range", help))
+}
+
+/// An address of the range `written`, and the length of its prefix.
+fn range(written: &str) -> Option<(Ipv4Addr, u8)> {
+    let (address, length) = written.split_once('/')?;
+    Some((address.parse().ok()?, length.parse().ok().filter(|length| *length <= 32)?))
+}
+
+/// The first `length` bits of `address`.
+fn masked(address: Ipv4Addr, length: u8) -> u32 {
+    address.to_bits().checked_shr(32 - u32::from(length)).unwrap_or(0)
 }

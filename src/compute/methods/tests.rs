@@ -338,6 +338,26 @@ fn nhop_2_some_next_hops_drop_everything_and_are_accepted() {
 }
 
 #[test]
+fn nhop_2_one_of_equal_routes_is_taken() {
+    let mut region = region();
+    for (name, range, priority) in [
+        ("wide", "10.0.0.0/8", Some(0)),
+        ("again", "10.1.0.0/16", None),
+        ("urgent", "10.2.0.0/16", Some(900)),
+        ("usual", "10.2.0.0/16", None),
+    ] {
+        let keys = json!({"name": name, "dest_range": range, "next_hop_ilb": "fw-in", "priority": priority});
+        done(&mut region, "routes.insert", keys);
+    }
+    let route = |range: &str| region.route_to(range).map(|route| route.name.as_str());
+    assert_eq!(route("10.1.0.0/16"), Some("again"), "of `out` and `again` the first by name, always");
+    assert_eq!(route("10.1.7.0/24"), Some("again"), "it holds this one");
+    assert_eq!(route("10.2.0.0/16"), Some("urgent"), "the lowest priority of the most specific");
+    assert_eq!(route("10.3.0.0/16"), Some("wide"));
+    assert_eq!((route("10.0.0.0/7"), route("192.168.0.0/16"), route("any")), (None, None, None));
+}
+
+#[test]
 fn calls_are_read_strictly() {
     for (name, keys, says) in [
         ("target_pools.add_instances", json!({}), "unknown variant `target_pools.add_instances`"),
