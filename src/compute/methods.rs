@@ -258,12 +258,12 @@ impl Resources {
     pub fn call(&mut self, method: &Method) -> Result<(), ApiError> {
         use ResourceKind as Kind;
         match method {
-            Method::InsertHealthCheck(keys) => self.insert_health_check(keys.fields().resource(None)),
-            Method::InsertHttpHealthCheck(keys) => self.insert_http_health_check(keys.fields().resource()),
+            Method::InsertHealthCheck(keys) => self.insert_health_check(keys.resource()),
+            Method::InsertHttpHealthCheck(keys) => self.insert_http_health_check(keys.resource()),
             Method::InsertInstance(keys) => self.insert_instance(keys.resource()),
             Method::InsertInstanceGroup(keys) => self.insert_instance_group(keys.resource()),
             Method::InsertNetworkEndpointGroup(keys) => self.insert_network_endpoint_group(keys.resource()),
-            Method::InsertBackendService(keys) => self.insert_backend_service(keys.fields().resource()),
+            Method::InsertBackendService(keys) => self.insert_backend_service(keys.resource()),
             Method::InsertTargetPool(keys) => self.insert_target_pool(keys.resource()),
             Method::InsertForwardingRule(keys) => self.insert_forwarding_rule(keys.resource()),
             Method::InsertRoute(keys) => self.insert_route(keys.resource()),

@@ -35,7 +35,7 @@ macro_rules! arguments {
 
         impl $insert {
             /// As a patch of nothing.
-            pub(super) fn fields(&self) -> $patch {
+            fn fields(&self) -> $patch {
                 $patch { $key: self.name.clone(), $($field: self.$field.clone(),)* }
             }
         }

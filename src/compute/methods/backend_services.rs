@@ -77,8 +77,8 @@ pub struct BackendArguments {
 }
 
 /// Zonal affinity of a service, or what changes of it.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct ZonalAffinityArguments {
     /// Whether, and how firmly, connections stay in their zone. Default: ZONAL_AFFINITY_DISABLED.
     spillover: Option<Spillover>,
@@ -87,8 +87,8 @@ pub struct ZonalAffinityArguments {
 }
 
 /// The failover policy of a service, or what changes of it.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct FailoverPolicyArguments {
     /// The share of healthy primaries below which the failover backends serve. Default: 0.0.
     failover_ratio: Option<Ratio>,
@@ -99,8 +99,8 @@ pub struct FailoverPolicyArguments {
 }
 
 /// The connection tracking policy of a service, or what changes of it.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct TrackingPolicyArguments {
     /// What one entry stands for. Default: PER_CONNECTION.
     tracking_mode: Option<TrackingMode>,
@@ -112,8 +112,8 @@ pub struct TrackingPolicyArguments {
 }
 
 /// What becomes of connections to backends that are removed.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct DrainingArguments {
     /// How long they live on: 0 to 3600 whole seconds (CTE-9). Default: 0 s.
     #[schemars(example = &"300s")]
@@ -121,8 +121,8 @@ pub struct DrainingArguments {
 }
 
 /// Backend subsetting of a service.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct SubsettingArguments {
     /// Default: NONE.
     policy: Option<SubsettingPolicy>,
@@ -138,7 +138,8 @@ pub struct HaPolicyArguments {
 }
 
 impl BackendArguments {
-    fn resource(&self) -> ServiceBackend {
+    /// The backend.
+    pub fn resource(&self) -> ServiceBackend {
         ServiceBackend {
             group: Some(self.group.clone()),
             failover: self.failover,
@@ -149,33 +150,64 @@ impl BackendArguments {
     }
 }
 
+impl ZonalAffinityArguments {
+    /// The fields that these keys are.
+    pub fn fields(&self) -> PassThroughPolicyFields {
+        let Self { spillover, spillover_ratio } = *self;
+        let fields = ZonalAffinityFields { spillover, spillover_ratio, ..Default::default() };
+        PassThroughPolicyFields { zonal_affinity: Some(fields), ..Default::default() }
+    }
+}
+
+impl FailoverPolicyArguments {
+    /// The fields that these keys are.
+    pub fn fields(&self) -> FailoverPolicyFields {
+        FailoverPolicyFields {
+            failover_ratio: self.failover_ratio,
+            drop_traffic_if_unhealthy: self.drop_traffic_if_unhealthy,
+            disable_connection_drain_on_failover: self.disable_connection_drain_on_failover,
+            ..Default::default()
+        }
+    }
+}
+
+impl TrackingPolicyArguments {
+    /// The fields that these keys are.
+    pub fn fields(&self) -> ConnectionTrackingFields {
+        ConnectionTrackingFields {
+            tracking_mode: self.tracking_mode,
+            connection_persistence_on_unhealthy_backends: self.connection_persistence_on_unhealthy_backends,
+            idle_timeout_sec: self.idle_timeout,
+            ..Default::default()
+        }
+    }
+}
+
+impl DrainingArguments {
+    /// The fields that these keys are.
+    pub fn fields(&self) -> ConnectionDrainingFields {
+        ConnectionDrainingFields { draining_timeout_sec: self.draining_timeout, ..Default::default() }
+    }
+}
+
+impl SubsettingArguments {
+    /// The fields that these keys are.
+    pub fn fields(&self) -> SubsettingFields {
+        SubsettingFields { policy: self.policy, ..Default::default() }
+    }
+}
+
+impl BackendServiceArguments {
+    /// The backend service.
+    pub fn resource(&self) -> BackendService {
+        self.fields().resource()
+    }
+}
+
 impl BackendServicePatch {
     /// The backend service that has these fields and no others.
-    pub(super) fn resource(&self) -> BackendService {
-        let zonal_affinity = self.zonal_affinity.as_ref().map(|keys| ZonalAffinityFields {
-            spillover: keys.spillover,
-            spillover_ratio: keys.spillover_ratio,
-            ..Default::default()
-        });
-        let failover_policy = self.failover_policy.as_ref().map(|keys| FailoverPolicyFields {
-            failover_ratio: keys.failover_ratio,
-            drop_traffic_if_unhealthy: keys.drop_traffic_if_unhealthy,
-            disable_connection_drain_on_failover: keys.disable_connection_drain_on_failover,
-            ..Default::default()
-        });
-        let tracking = self.connection_tracking_policy.as_ref().map(|keys| ConnectionTrackingFields {
-            tracking_mode: keys.tracking_mode,
-            connection_persistence_on_unhealthy_backends: keys.connection_persistence_on_unhealthy_backends,
-            idle_timeout_sec: keys.idle_timeout,
-            ..Default::default()
-        });
-        let draining = self.connection_draining.as_ref().map(|keys| ConnectionDrainingFields {
-            draining_timeout_sec: keys.draining_timeout,
-            ..Default::default()
-        });
-        let subsetting = self.subsetting.as_ref();
-        let subsetting =
-            subsetting.map(|keys| SubsettingFields { policy: keys.policy, ..Default::default() });
+    pub fn resource(&self) -> BackendService {
+        let (zonal, tracking) = (self.zonal_affinity.as_ref(), self.connection_tracking_policy.as_ref());
         let mut service = BackendService {
             name: self.backend_service.clone(),
             load_balancing_scheme: self.load_balancing_scheme,
@@ -184,13 +216,11 @@ impl BackendServicePatch {
             health_checks: self.health_checks.clone().unwrap_or_default(),
             session_affinity: self.session_affinity,
             locality_lb_policy: self.locality_lb_policy,
-            network_pass_through_lb_traffic_policy: zonal_affinity.map(|zonal_affinity| {
-                PassThroughPolicyFields { zonal_affinity: Some(zonal_affinity), ..Default::default() }
-            }),
-            failover_policy,
-            connection_tracking_policy: tracking,
-            connection_draining: draining,
-            subsetting,
+            network_pass_through_lb_traffic_policy: zonal.map(ZonalAffinityArguments::fields),
+            failover_policy: self.failover_policy.as_ref().map(FailoverPolicyArguments::fields),
+            connection_tracking_policy: tracking.map(TrackingPolicyArguments::fields),
+            connection_draining: self.connection_draining.as_ref().map(DrainingArguments::fields),
+            subsetting: self.subsetting.as_ref().map(SubsettingArguments::fields),
             ha_policy: self
                 .ha_policy
                 .as_ref()

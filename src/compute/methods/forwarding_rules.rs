@@ -26,7 +26,7 @@ pub struct ForwardingRuleArguments {
     /// Which packets it takes (REG-2). Default: the protocol of the backend service; TCP where that is UNSPECIFIED, and for
     /// target pools.
     ip_protocol: Option<RuleProtocol>,
-    /// The ports that it takes, at most five. Default: all.
+    /// The ports that it takes, at most five. Without any it takes all.
     #[serde(default)]
     #[schemars(extend("examples" = [[80]]))]
     ports: Vec<i64>,
@@ -171,7 +171,7 @@ impl Resources {
         if rule.ip_protocol == Some(RuleProtocol::L3Default) && ports != TakenPorts::All {
             let why = "A rule of protocol L3_DEFAULT takes all ports";
             let help = "write allPorts = true and no others, or TCP or UDP";
-            return Err(ApiError::bad_value(&["IPProtocol", "ipProtocol"], "L3_DEFAULT", why, help));
+            return Err(ApiError::bad_value(&["IPProtocol"], "L3_DEFAULT", why, help));
         }
         match (&rule.backend_service, &rule.target) {
             (Some(service), _) => self.check_leads_to_service(rule, service)?,

@@ -61,9 +61,23 @@ arguments! {
     }
 }
 
+impl HealthCheckArguments {
+    /// The health check.
+    pub fn resource(&self) -> HealthCheck {
+        self.fields().resource(None)
+    }
+}
+
+impl HttpHealthCheckArguments {
+    /// The health check.
+    pub fn resource(&self) -> HttpHealthCheck {
+        self.fields().resource()
+    }
+}
+
 impl HealthCheckPatch {
-    /// The health check that has these fields and no others; of type `usual` if they say none.
-    pub(super) fn resource(&self, usual: Option<ProbeType>) -> HealthCheck {
+    /// The health check that has these fields and no others; what it asks is of type `usual` if they say none.
+    pub fn resource(&self, usual: Option<ProbeType>) -> HealthCheck {
         let asked = ProbedPort {
             port: self.port,
             request_path: self.request_path.clone(),
@@ -87,7 +101,7 @@ impl HealthCheckPatch {
 
 impl HttpHealthCheckPatch {
     /// The health check that has these fields and no others.
-    pub(super) fn resource(&self) -> HttpHealthCheck {
+    pub fn resource(&self) -> HttpHealthCheck {
         HttpHealthCheck {
             name: self.http_health_check.clone(),
             timing: ProbeTiming {

@@ -29,11 +29,11 @@ pub struct TargetPoolArguments {
     /// The pool that takes over; it needs `failover_ratio`. Default: none.
     #[schemars(example = &"backup")]
     backup_pool: Option<Reference>,
-    /// The legacy HTTP health check that judges its instances. Default: none, and all count as healthy.
+    /// The legacy HTTP health check that judges its instances. Without one all count as healthy (TPA-4).
     #[serde(default)]
     #[schemars(example = &["legacy-80"])]
     health_checks: Vec<Reference>,
-    /// Its instances. Default: none.
+    /// Its instances.
     #[serde(default)]
     #[schemars(example = &["vm-7"])]
     instances: Vec<Reference>,
