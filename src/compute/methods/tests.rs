@@ -1,6 +1,7 @@
 //! A region with everything in it, and what its methods do to it.
 
 mod refusals;
+mod sequences;
 
 use serde_json::{Value, json};
 
