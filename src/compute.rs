@@ -4,6 +4,9 @@
 //! they are. What the API refuses is refused with its own reasons ([`ApiError`]), at the creation of a resource and
 //! after each call alike; what it accepts becomes the configuration of a load balancer ([`crate::lb`]). No file is known
 //! here, and no experiment.
+//!
+//! Methods stand in `compute/methods/`, a file a collection: each is a function of [`Resources`] that takes resources, and a
+//! [`Method`] that is data, for [`Resources::call`].
 
 mod backend_service;
 mod control_plane;

@@ -219,12 +219,11 @@ fn res_1_a_stale_fingerprint_is_refused() {
 }
 
 #[test]
-fn mth_a_pool_is_deleted_after_the_rules_and_pools_that_use_it() {
+fn tpf_7_a_pool_is_deleted_after_the_rules_and_pools_that_use_it() {
     let mut region = region();
     let delete = |region: &mut Resources, name: &str| {
         call(region, "target_pools.delete", json!({"target_pool": name}))
     };
-    // TPF-7, and a backup is in use too.
     let by_rule = delete(&mut region, "www").unwrap_err().what;
     assert!(
         by_rule.ends_with(
@@ -278,6 +277,20 @@ fn tpa_3_and_tpf_6_a_pool_has_one_check_and_one_backup() {
     // Without a ratio there is no backup (TPF-1).
     done(&mut region, "target_pools.set_backup", json!({"target_pool": "www", "target": "lone"}));
     assert_eq!((&region.target_pools[1].backup_pool, region.target_pools[1].failover_ratio), (&None, None));
+}
+
+#[test]
+fn tpa_1_a_pool_keeps_its_session_affinity() {
+    let mut region = region();
+    let other = json!({"target_pool": "www", "session_affinity": "CLIENT_IP_PROTO"});
+    let error = call(&mut region, "target_pools.patch", other).unwrap_err();
+    assert_eq!(error.reason, Some(Reason::NotFound), "the API has no such method (MTH-3)");
+    assert_eq!(region.target_pools[1].session_affinity, Some(SessionAffinity::ClientIp));
+    // What the remedy says works.
+    let keys = json!({"name": "www-2", "session_affinity": "CLIENT_IP_PROTO", "instances": ["vm-1", "vm-2"]});
+    done(&mut region, "target_pools.insert", keys);
+    let keys = json!({"forwarding_rule": "www-80", "target": "www-2"});
+    done(&mut region, "forwarding_rules.set_target", keys);
 }
 
 #[test]
