@@ -82,7 +82,7 @@ impl Resources {
     /// `regionBackendServices.patch`: fields that `change` leaves out stay as they are.
     ///
     /// # Errors
-    /// If there is no such service. What the service then is, is checked by [`Resources::settings`].
+    /// If there is no such service. What the service then is, is checked by [`Resources::settings_of`].
     pub fn patch_backend_service(&mut self, name: &str, change: &BackendService) -> Result<(), ApiError> {
         let patched = patched(self.backend_service(name)?, change);
         self.backend_services
