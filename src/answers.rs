@@ -9,6 +9,7 @@ pub mod gather;
 pub mod offered;
 pub mod recommend;
 pub mod search;
+mod situation;
 pub mod thresholds;
 pub mod unforgotten;
 

@@ -345,6 +345,11 @@ impl Experiment {
         self.worlds.words(cell.index)
     }
 
+    /// Whether some cell has several forwarding rules.
+    pub fn has_several_rules(&self) -> bool {
+        self.worlds.has_several_rules()
+    }
+
     /// Whether its warm-up is to be found by pilot runs. Until then it is taken to be none.
     pub fn finds_warmup(&self) -> bool {
         self.plan.keys.simulation.warmup == world::Warmup::Auto && self.found_warmup.is_none()

@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 
 use crate::metrics::Metric;
 use crate::metrics::tables::{
-    BackendRow, CsvRow, DecisionRow, EventRow, FileRow, LatencyRow, RUN_FILES, SummaryRow, TimelineRow,
-    TrafficRow,
+    BackendRow, CsvRow, DecisionRow, EventRow, FileRow, HealthRow, LatencyRow, RUN_FILES, SummaryRow,
+    TimelineRow, TrafficRow,
 };
 use crate::unfit::Unfit;
 use description::Description;
@@ -62,7 +62,7 @@ pub fn is_unfinished(dir: &Path) -> bool {
 pub fn missing_details(dir: &Path) -> impl Iterator<Item = &'static str> {
     let details = RUN_FILES.into_iter().map(|(file, _)| file.name).chain([TimelineRow::FILE.name]);
     // Nothing is drawn of events.
-    let drawn = details.filter(|name| *name != EventRow::FILE.name);
+    let drawn = details.filter(|name| ![EventRow::FILE.name, HealthRow::FILE.name].contains(name));
     drawn.filter(move |name| !dir.join(name).exists())
 }
 

@@ -15,14 +15,15 @@ mod rates;
 
 use std::collections::BTreeMap;
 
+use super::situation::Situation;
 use crate::ids::{BackendId, ZoneId};
 use crate::lb::backend::Role;
 use crate::results::observed::QuestionError;
-use crate::sim::scenario::{FailureMode, Failures, Scenario};
+use crate::sim::scenario::{BalancerSpec, FailureMode, Failures, Scenario};
 pub use caveats::{Caveat, caveats};
 pub use phases::{FaultPhase, PhaseLoad, phases};
+use rates::Rates;
 pub use rates::Shares;
-use rates::{Rates, Situation};
 
 /// More states than anybody reads, and than are quickly computed.
 pub const STATES_MAX: usize = 200_000;
@@ -131,17 +132,17 @@ fn count(levels: &[Vec<usize>]) -> Option<usize> {
 fn pools(scenario: &Scenario) -> Vec<ZonePool> {
     let mut pools: BTreeMap<(ZoneId, Role, usize), Vec<BackendId>> = BTreeMap::new();
     for (backend, spec) in scenario.backends.pairs() {
-        let member = scenario.membership(backend);
-        if member.configured {
+        if scenario.is_configured(backend) {
             let alike = scenario.backends.ids().position(|other| are_alike(scenario, backend, other));
-            pools.entry((spec.zone, member.role, alike.unwrap_or_default())).or_default().push(backend);
+            let role = scenario.role(backend);
+            pools.entry((spec.zone, role, alike.unwrap_or_default())).or_default().push(backend);
         }
     }
     let pool = |((zone, role, _), members): ((ZoneId, Role, usize), Vec<BackendId>)| {
         let spec = &scenario.backends[members[0]];
         let failures = scenario.groups[spec.group].server.failures.as_ref();
         let unseen = failures.is_some_and(|failures| failures.mode == FailureMode::ServingOnly);
-        let is_judged = scenario.membership(members[0]).judge.is_some() && !unseen;
+        let is_judged = scenario.is_judged(members[0]) && !unseen;
         let up = failures.map_or(1.0, availability);
         let held_healthy = if is_judged { up } else { 1.0 };
         let serves = match failures.map(|failures| failures.mode) {
@@ -158,10 +159,12 @@ fn pools(scenario: &Scenario) -> Vec<ZonePool> {
 /// Whether two backends of one zone and role are interchangeable.
 fn are_alike(scenario: &Scenario, one: BackendId, other: BackendId) -> bool {
     let [a, b] = [one, other].map(|backend| &scenario.groups[scenario.backends[backend].group]);
-    let [one, other] = [one, other].map(|backend| scenario.membership(backend));
-    (one.judge, one.configured) == (other.judge, other.configured)
-        && a.server == b.server
-        && (!scenario.first_balancer().settings.weighted || a.weight == b.weight)
+    let is_same_to = |balancer: &BalancerSpec| {
+        let [one, other] = [one, other].map(|backend| balancer.members[backend]);
+        (one.judge, one.configured) == (other.judge, other.configured)
+            && (!balancer.settings.weighted || a.weight == b.weight)
+    };
+    a.server == b.server && scenario.balancers.iter().all(is_same_to)
 }
 
 /// The long-run share of time in which a backend has not failed.
@@ -198,7 +201,7 @@ fn situation<'a>(scenario: &'a Scenario, pools: &[ZonePool], healthy: &[usize]) 
     for (pool, healthy) in pools.iter().zip(healthy) {
         for (index, backend) in pool.members.iter().enumerate() {
             let is_healthy = index < *healthy;
-            situation.members[*backend].healthy = is_healthy;
+            situation.set_health(*backend, is_healthy);
             situation.serves[*backend] = pool.serves[usize::from(is_healthy)];
         }
     }

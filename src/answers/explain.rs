@@ -9,13 +9,15 @@ mod down;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::situation::Situation;
 use crate::experiment::{Cell, Experiment};
-use crate::ids::{BackendId, BalancerId, ClientId, Id};
+use crate::ids::{BackendId, BalancerId, ClientId, RuleId};
 use crate::lb::backend::Role;
 use crate::lb::policy::backend_service::{INTERSECTION, ZONAL_MATCH_TEST, ZONAL_MATCHED};
 use crate::lb::policy::{PlacementOutcome, PolicyState, PolicyStep, TrafficOrigin};
 use crate::lb::roster::Roster;
 use crate::lb::sets::Choice;
+use crate::lb::zonal_affinity::ZonalAffinity;
 use crate::results::observed::QuestionError;
 use crate::sim::scenario::Scenario;
 use crate::time::SimTime;
@@ -81,6 +83,9 @@ pub struct ExplainedPolicy {
 pub struct Explanation {
     pub arm: String,
     pub client: String,
+    /// Where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     pub client_zone: String,
     pub compatible: bool,
     pub configured: ByRole,
@@ -109,42 +114,129 @@ pub struct Explanation {
     pub axes: Map<String, Value>,
 }
 
-/// Explains cell by cell what becomes of connections while the backends, ranges, groups and zones called `down` are
-/// unhealthy and all others are healthy; of all arms and client groups, or only of `arm` and of `client`.
+/// What is to be explained: all of everything that is not said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExplainQuestion<'a> {
+    /// The backends, ranges, groups and zones that are unhealthy.
+    pub down: &'a [String],
+    /// The arm.
+    pub arm: Option<&'a str>,
+    /// The client group.
+    pub client: Option<&'a str>,
+    /// The forwarding rule.
+    pub rule: Option<&'a str>,
+    /// When: after the operations until then, and with the faults that last then. At the beginning, with none of either, if
+    /// absent.
+    pub at: Option<SimTime>,
+}
+
+/// Explains cell by cell what becomes of new connections.
 ///
 /// # Errors
-/// If a name is of nothing that there is.
+/// If a name is of nothing that there is, or the time is after the end.
 pub fn explain(
     experiment: &Experiment,
-    down: &[String],
-    arm: Option<&str>,
-    client: Option<&str>,
+    question: ExplainQuestion<'_>,
 ) -> Result<Vec<Explanation>, QuestionError> {
+    let ExplainQuestion { down, arm, client, rule, at } = question;
     check_name("arm", arm, experiment.arms())?;
     let down = Down::read(experiment, down)?;
     let mut explanations = Vec::new();
     for cell in experiment.cells().iter().filter(|cell| arm.is_none_or(|arm| arm == cell.arm)) {
         let scenario = experiment.scenario(cell);
         check_name("client", client, scenario.clients.iter().map(|client| client.name.as_str()))?;
-        let down = down.in_world(&scenario);
+        check_name("rule", rule, scenario.rules.iter().map(|rule| rule.name.as_str()))?;
+        let situation = situation(&scenario, &down.in_world(&scenario), at)?;
         let wanted =
             scenario.clients.pairs().filter(|(_, group)| client.is_none_or(|name| name == group.name));
-        explanations.extend(wanted.map(|(client, _)| Explanation {
-            arm: cell.arm.clone(),
-            axes: axes(experiment, cell),
-            ..explain_client(&scenario, &down, client)
-        }));
+        for (client, group) in wanted {
+            let rules = group.lanes.rules().into_iter();
+            let wanted = rules.filter(|id| rule.is_none_or(|name| name == scenario.rules[*id].name));
+            explanations.extend(wanted.map(|rule| Explanation {
+                arm: cell.arm.clone(),
+                axes: axes(experiment, cell),
+                ..explain_client(&situation, client, rule)
+            }));
+        }
     }
     Ok(explanations)
 }
 
-/// Explains where the connections of `client` go while `down` are unhealthy and all others are healthy.
-pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId) -> Explanation {
+/// The moment of the world of `scenario` at time `at`, or its beginning, while `down` are unhealthy too.
+fn situation<'a>(
+    scenario: &'a Scenario,
+    down: &[BackendId],
+    at: Option<SimTime>,
+) -> Result<Situation<'a>, QuestionError> {
+    let end = scenario.timing.window_end();
+    if let Some(at) = at.filter(|at| *at > end) {
+        let what = format!("{} is after the end of the run at {}", at - SimTime::ZERO, end - SimTime::ZERO);
+        return Err(QuestionError(format!("{what}; write an earlier time")));
+    }
+    let mut situation = at.map_or_else(|| Situation::new(scenario), |at| Situation::at(scenario, at));
+    down.iter().for_each(|backend| situation.set_health(*backend, false));
+    Ok(situation)
+}
+
+/// Explains where the connections of `client` to its first rule go while `down` are unhealthy and all others are healthy.
+#[cfg(test)]
+pub(crate) fn explain_down(scenario: &Scenario, down: &[BackendId], client: ClientId) -> Explanation {
+    let rule = scenario.clients[client].lanes.rules()[0];
+    explain_client(&situation(scenario, down, None).expect("the beginning"), client, rule)
+}
+
+/// Explains where the connections of `client` to `rule` go.
+fn explain_client(situation: &Situation<'_>, client: ClientId, rule: RuleId) -> Explanation {
+    let scenario = situation.scenario;
+    let explanation = match situation.target(rule, scenario.clients[client].origin) {
+        Some(balancer) => explain_balancer(situation, client, balancer),
+        None => led_nowhere(situation, client, rule),
+    };
+    let name = || scenario.rules[rule].name.clone();
+    Explanation { rule: (scenario.rules.len() > 1).then(name), ..explanation }
+}
+
+/// Of a rule that its clients do not reach, or that leads nowhere.
+fn led_nowhere(situation: &Situation<'_>, client: ClientId, rule: RuleId) -> Explanation {
+    let scenario = situation.scenario;
     let group = &scenario.clients[client];
-    let balancer = BalancerId::from_index(0);
-    let policy = &scenario.balancers[balancer].settings.policy;
-    let roster =
-        &policy.roster(scenario.zones.len(), scenario.members(balancer, |backend| !down.contains(&backend)));
+    let because = if situation.leads_anywhere(rule) {
+        "a client of another region reaches the load balancer only with allow_global_access"
+    } else {
+        "the forwarding rule does not exist at this time"
+    };
+    Explanation {
+        arm: String::new(),
+        client: group.name.clone(),
+        rule: None,
+        client_zone: scenario.places[group.place].name.clone(),
+        compatible: false,
+        configured: ByRole { primary: Vec::new(), failover: Vec::new() },
+        healthy: Vec::new(),
+        original_eligible: EligibleNames { kind: "none", backends: Vec::new(), because: String::new() },
+        zonal_match_test: None,
+        zonal_matched: None,
+        intersection: None,
+        healthy_share: None,
+        spillover: ZonalAffinity::Disabled.spillover(),
+        spillover_ratio: None,
+        modified_eligible: Vec::new(),
+        outcome: PlacementOutcome::Dropped.name(),
+        because: because.to_owned(),
+        policy: None,
+        steps: Vec::new(),
+        role_labels: ["primary", "failover"],
+        axes: Map::new(),
+    }
+}
+
+/// Explains where the connections of `client` go that are led to `balancer`.
+fn explain_balancer(situation: &Situation<'_>, client: ClientId, balancer: BalancerId) -> Explanation {
+    let scenario = situation.scenario;
+    let group = &scenario.clients[client];
+    let view = &situation.balancers[balancer];
+    let policy = &view.policy;
+    let roster = &policy.roster(scenario.zones.len(), view.members.clone());
     let (placement, steps) = policy.explain(PolicyState { now: SimTime::ZERO, roster }, group.origin);
     let taken = |name| steps.iter().find(|step| step.name == name).and_then(|step| step.to.as_ref());
     let names_of = |name| taken(name).map(|choice| names(roster, choice));
@@ -161,6 +253,7 @@ pub fn explain_client(scenario: &Scenario, down: &[BackendId], client: ClientId)
     Explanation {
         arm: String::new(),
         client: group.name.clone(),
+        rule: None,
         client_zone: scenario.places[group.place].name.clone(),
         compatible: matches!(group.origin, TrafficOrigin::Zone(_)),
         configured: ByRole {

@@ -7,13 +7,21 @@ use clap::Args;
 use super::console::Console;
 use super::findings;
 use super::{ExperimentArgs, Status, TextFormat};
-use crate::answers::explain::{explain as answer, unnoticed};
+use crate::answers::explain::{ExplainQuestion, explain as answer, unnoticed};
+use crate::time::{SimDuration, SimTime};
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
     /// Backends that are unhealthy: names, ranges (`ig-a-1..4`), groups and zones. All others are healthy.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     down: Vec<String>,
+    /// The moment, on the clock that starts with the warm-up: after the operations until then, and with the faults that last
+    /// then.
+    #[arg(long, value_name = "TIME")]
+    at: Option<SimDuration>,
+    /// Only this forwarding rule.
+    #[arg(long, value_name = "NAME")]
+    rule: Option<String>,
     /// Only this client group.
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
@@ -26,7 +34,14 @@ pub(super) struct ExplainArgs {
 
 pub(super) fn explain(args: &ExplainArgs, console: &Console) -> anyhow::Result<Status> {
     let (experiment, arm) = (args.experiment.read()?, args.experiment.arm.as_deref());
-    let explanations = answer(&experiment, &args.down, arm, args.client.as_deref())?;
+    let question = ExplainQuestion {
+        down: &args.down,
+        arm,
+        client: args.client.as_deref(),
+        rule: args.rule.as_deref(),
+        at: args.at.map(|at| SimTime::ZERO + at),
+    };
+    let explanations = answer(&experiment, question)?;
     findings::say(&experiment, arm, console);
     let unnoticed = unnoticed(&experiment, &args.down, arm)?;
     unnoticed.iter().for_each(|sentence| console.note(&format!("note: {sentence}")));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::error::ApiError;
 use super::resources::{Home, Resources};
 use super::target::{ResourceCheck, Target};
-use super::{Assumptions, Reference};
+use super::{Assumptions, Reference, Scheme};
 use crate::ids::{BackendId, BalancerId, Id, IdVec, JudgeId, RuleId};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
@@ -113,6 +113,11 @@ impl ControlPlane {
         let rules = self.rules.ids().zip(before.targets.iter().zip(&then.targets));
         let moved = rules.filter(|(_, (before, after))| before != after);
         all.extend(moved.map(|(rule, (_, after))| RegionChange::Retarget(rule, *after)));
+        let reached = self.rules.ids().filter(|rule| self.is_reached(*rule) != after.is_reached(*rule));
+        // The only load balancer of a region says itself who reaches it.
+        if self.judges != Judges::One {
+            all.extend(reached.map(|rule| RegionChange::Reach(rule, after.is_reached(rule))));
+        }
         *self = after;
         Ok(all)
     }
@@ -141,6 +146,15 @@ impl ControlPlane {
     pub fn target(&self, rule: RuleId) -> Option<BalancerId> {
         let target = self.resources.target_of(&self.rules[rule])?;
         self.balancers.pairs().find(|(_, other)| **other == target).map(|(id, _)| id)
+    }
+
+    /// Whether clients of other regions reach `rule` (ZON-4); those of external ones always do.
+    pub fn is_reached(&self, rule: RuleId) -> bool {
+        let name = &self.rules[rule];
+        let found = self.resources.forwarding_rules.iter().find(|rule| rule.name == *name);
+        found.is_some_and(|rule| {
+            rule.allow_global_access == Some(true) || rule.load_balancing_scheme != Some(Scheme::Internal)
+        })
     }
 
     /// The backends that exist.

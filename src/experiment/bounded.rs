@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::{Error, IntoDeserializer, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::compute::{ApiError, NAME_LONGEST, Remedy, check_name, is_hidden};
@@ -69,6 +69,48 @@ pub(super) fn scalar<'de, D: Deserializer<'de>>(
         }
     }
     deserializer.deserialize_any(Written(expected))
+}
+
+/// One value, or a list of several.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent, extend("x-or" = "a list of them"))]
+pub(super) struct OneOrMore<T>(#[schemars(with = "T")] Vec<T>);
+
+impl<T> OneOrMore<T> {
+    pub(super) fn values(&self) -> &[T] {
+        &self.0
+    }
+
+    /// Whether it is written as a list.
+    pub(super) fn is_list(&self) -> bool {
+        self.0.len() != 1
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMore<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Written<T> {
+            type Value = OneOrMore<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a list of names")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+                T::deserialize(name.into_deserializer()).map(|one| OneOrMore(vec![one]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = members.next_element()? {
+                    values.push(value);
+                }
+                if values.is_empty() {
+                    return Err(A::Error::invalid_length(0, &"one or more"));
+                }
+                Ok(OneOrMore(values))
+            }
+        }
+        deserializer.deserialize_any(Written(std::marker::PhantomData))
+    }
 }
 
 /// A duration above zero and of at most ten years.

@@ -148,8 +148,13 @@ impl KeyTable {
         }
         if let Some(items) = schema.get("items") {
             let items = plain(items);
+            let properties = items.get("properties").and_then(Value::as_object);
+            let named = |name: &&str| properties.is_some_and(|keys| keys.contains_key(*name));
             let has = |name: &&str| required(&items).any(|other| other == *name);
-            let member = ["name", "group"].into_iter().find(has).unwrap_or("number");
+            // A table that may stand alone needs no name there, and one in its list.
+            let member =
+                ["name", "group"].into_iter().find(|name| has(name) || *name == "name" && named(name));
+            let member = member.unwrap_or("number");
             let mut above = above.clone();
             above.path.push(format!("<{member}>"));
             self.below(&above, &items);

@@ -12,6 +12,7 @@ mod groups;
 mod health_check;
 mod operations;
 mod operator;
+mod region;
 mod semantics;
 mod target_pools;
 mod timing;
@@ -31,20 +32,21 @@ use super::path::KeyPath;
 use super::problem::{Problem, distinct, refuse};
 use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
-use crate::compute::{Assumptions, ControlPlane, ProbeType, Scheme};
-use crate::ids::{BalancerId, GroupId, Id, IdVec, ZoneId};
+use crate::compute::{Assumptions, ControlPlane, ForwardingRuleArguments, ProbeType, Scheme};
+use crate::ids::{BalancerId, GroupId, Id, IdVec, RuleId, ZoneId};
 use crate::sim::builder::{RoundTrips, ScenarioBuilder, ZoneLink};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::Load;
 use backend_service::ServiceTable;
-use clients::{BalancerKind, Client};
+use clients::{BalancerKind, Client, Front};
 use faults::WrittenFault;
 pub(super) use findings::findings;
 use groups::{GroupPlan, ServerKeys};
 use health_check::HealthCheckTable;
-use operations::{History, OperationKeys, WrittenOperation};
+use operations::{Call, History, OperationKeys, WrittenOperation};
 use operator::Operator;
+use region::{EndpointGroupTable, InstanceGroupTable, InstanceTable};
 use semantics::Semantics;
 use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{SimulationTable, Warmup};
@@ -71,9 +73,27 @@ pub(super) struct WorldTables {
     /// Where traffic comes from. Default: none; target pools need it, a backend service has one without a word.
     #[schemars(extend("examples" = [{ "target": "www" }]))]
     forwarding_rule: Option<RuleTable>,
-    /// The load balancer, if it is one by target pool.
+    /// The load balancer, if it is one by target pool; beside `forwarding_rules` any number of them.
     #[serde(default)]
     target_pools: Vec<PoolTable>,
+    /// Health checks of a region in which resources stand by themselves.
+    #[serde(default)]
+    health_checks: Vec<HealthCheckTable>,
+    /// Its single machines.
+    #[serde(default)]
+    instances: Vec<InstanceTable>,
+    /// Its groups of machines.
+    #[serde(default)]
+    instance_groups: Vec<InstanceGroupTable>,
+    /// Its network endpoint groups, of type GCE_VM_IP.
+    #[serde(default)]
+    network_endpoint_groups: Vec<EndpointGroupTable>,
+    /// Its backend services.
+    #[serde(default)]
+    backend_services: Vec<ServiceTable>,
+    /// Its forwarding rules: each leads to a backend service or to a target pool.
+    #[serde(default)]
+    forwarding_rules: Vec<ForwardingRuleArguments>,
     /// How the load balancer learns of health.
     #[serde(default)]
     health_check: HealthCheckTable,
@@ -115,13 +135,23 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     (builder.timing, builder.prices) = (timing, world.prices);
     builder.initial_health = world.simulation.initial_health;
     let usual = if world.backend_service.is_some() { ProbeType::Tcp } else { ProbeType::Http };
-    builder.health_check = world.health_check.checking(usual)?;
-    let (front, operator) = world.load_balancer(&mut builder, &operations)?;
-    clients::clients(&world, front, files, &mut builder)?;
-    builder.round_trips = round_trips(world.network, builder.zones())?;
+    builder.health_check = world.health_check.checking(usual, &KeyPath::to("health_check"))?;
+    let (fronts, mut operator) = world.load_balancers(&mut builder, &operations)?;
+    let mut first = operator.plane.clone();
+    if world.is_region() {
+        builder.region = Some(world.region_parts(&mut operator.plane, &first)?);
+        first = operator.plane.clone();
+    }
+    clients::clients(&world, &fronts, files, &mut builder)?;
+    builder.round_trips = round_trips(world.network.clone(), builder.zones())?;
     let history = History::of(&operations, operator, &builder)?;
     let faults = faults::faults(&world.faults, &history)?;
+    let last = history.last;
     (builder.operations, builder.faults) = (history.operations, faults);
+    if world.is_region() {
+        // Operations may bring in health checks that judge later.
+        builder.region = Some(world.region_parts(&mut first, &last)?);
+    }
     let words = WorldWords {
         region: region.to_owned(),
         faults: world.faults.iter().map(WrittenFault::words).collect(),
@@ -135,13 +165,19 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
 /// What clients send to, how that is managed, its groups, and where they stand.
 type LoadBalancer = (BalancerKind, ControlPlane, Vec<GroupPlan>, KeyPath);
 
+/// What clients send to, and who manages that.
+type LoadBalancers = (Vec<Front>, Operator);
+
 impl WorldTables {
-    /// Puts the load balancer as it is created into `builder`, with room for what `operations` add.
-    fn load_balancer(
+    /// Puts the load balancers as they are created into `builder`, with room for what `operations` add.
+    fn load_balancers(
         &self,
         builder: &mut ScenarioBuilder,
         operations: &[WrittenOperation<'_>],
-    ) -> Result<(BalancerKind, Operator), Problem> {
+    ) -> Result<LoadBalancers, Problem> {
+        if self.is_region() {
+            return self.by_region(builder, operations);
+        }
         let root = KeyPath::default();
         let (front, mut plane, mut plans, list) = match (&self.backend_service, &self.forwarding_rule) {
             (Some(service), rule) => {
@@ -159,7 +195,9 @@ impl WorldTables {
         };
         operations::count_added(operations, &mut plans);
         let groups = groups::establish(plans, &mut plane, list, builder)?;
-        Ok((front, Operator { zones: builder.zones().clone(), groups, plane }))
+        let rule = RuleId::from_index(0);
+        let front = Front { rule, name: plane.rules[rule].clone(), kind: front };
+        Ok((vec![front], Operator { zones: builder.zones().clone(), groups, plane }))
     }
 
     fn by_service(
@@ -179,7 +217,7 @@ impl WorldTables {
         let settings = plane.settings(BalancerId::from_index(0));
         let settings = settings.map_err(|error| Problem::of_resource(error, &place))?;
         builder.balancer = settings.unwrap_or_default();
-        let check = self.health_check.r#type.unwrap_or(ProbeType::Tcp);
+        let check = self.health_check.asks().unwrap_or(ProbeType::Tcp);
         let plans = written.groups(self.server.clone().over(Server::default()), check, builder.zones())?;
         written.check_growth(&plans, &assumptions)?;
         let front = match written.load_balancing_scheme {
@@ -205,14 +243,39 @@ impl WorldTables {
         let settings = plane.settings(BalancerId::from_index(0));
         let settings = settings.map_err(|error| Problem::of_resource(error, &list))?;
         builder.balancer = settings.unwrap_or_default();
-        let verbs: Vec<_> = operations.iter().map(|operation| &operation.verb).collect();
+        let verbs = operations.iter().filter_map(|operation| match &operation.call {
+            Call::Short(verb) => Some(verb),
+            Call::Method(_) => None,
+        });
+        let verbs: Vec<_> = verbs.collect();
         let server = self.server.clone().over(Server::default());
         let plans = target_pools::groups(pools, &plane, &verbs, server, builder.zones())?;
         Ok((BalancerKind::TargetPool(protocol), plane, plans, list))
     }
 }
 
+/// The tables of a region in which resources stand by themselves.
+const APART: [&str; 6] = [
+    "forwarding_rules",
+    "backend_services",
+    "instance_groups",
+    "instances",
+    "network_endpoint_groups",
+    "health_checks",
+];
+
 fn check_balancer(root: &Table) -> Result<(), Problem> {
+    if let Some(apart) = APART.into_iter().find(|table| root.contains_key(table)) {
+        let short = ["backend_service", "forwarding_rule", "health_check"];
+        return match short.into_iter().find(|table| root.contains_key(table)) {
+            None => Ok(()),
+            Some(table) => {
+                let what = format!("is a short form, and stands beside `{apart}`");
+                let help = format!("write [[{table}s]] with a name");
+                Err(Problem::that(KeyPath::to(table), what, help).of_key())
+            }
+        };
+    }
     if !root.contains_key("backend_service") {
         return Ok(());
     }

@@ -131,6 +131,11 @@ impl Worlds {
         both.map(spec).collect()
     }
 
+    /// Whether some cell has several forwarding rules.
+    pub(super) fn has_several_rules(&self) -> bool {
+        self.rules.values().iter().any(|rules| rules.len() > 1)
+    }
+
     /// How many different zones, backends, balancers, client groups and faults there are.
     #[cfg(test)]
     pub(super) fn distinct(&self) -> [usize; 5] {

@@ -1,7 +1,7 @@
 //! Whether an outcome that was kept is one of a scenario: as many of everything as that has.
 
 use crate::experiment::Experiment;
-use crate::ids::{BackendId, ClientId, Id, IdVec, PlaceId};
+use crate::ids::{BackendId, ClientId, Id, IdVec, JudgeId, PlaceId};
 use crate::sim::history::{Subject, Trigger};
 use crate::sim::outcome::{ByZone, Outcome};
 use crate::sim::scenario::Scenario;
@@ -55,7 +55,10 @@ fn has_subjects(outcome: &Outcome, scenario: &Scenario) -> bool {
         Trigger::Operation(number) => is_operation(number),
         Trigger::Failure(_) | Trigger::Autoscaler => true,
     };
+    let is_judge = |id: JudgeId| id.index() < scenario.judges.len();
+    let health_is_known = outcome.health.iter().all(|it| is_judge(it.judge) && is_backend(it.backend));
     let outages: &IdVec<ClientId, _> = &outcome.history.outages;
-    outages.len() == scenario.clients.len()
+    health_is_known
+        && outages.len() == scenario.clients.len()
         && outcome.history.happenings.iter().all(|it| is_there(it.subject) && it.cause.is_none_or(is_known))
 }

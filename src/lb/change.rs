@@ -36,6 +36,8 @@ pub enum RegionChange {
     Balancer(BalancerId, Change),
     /// A forwarding rule leads there from now on, or nowhere.
     Retarget(RuleId, Option<BalancerId>),
+    /// Clients of other regions reach a forwarding rule from now on, or do not (ZON-4).
+    Reach(RuleId, bool),
 }
 
 impl RegionChange {
@@ -47,7 +49,7 @@ impl RegionChange {
                 assert_eq!(crate::ids::Id::index(balancer), 0, "it is the only one");
                 change
             }
-            Self::Retarget(..) => panic!("its rule leads to it"),
+            Self::Retarget(..) | Self::Reach(..) => panic!("its rule stays"),
         };
         changes.into_iter().map(change).collect()
     }
@@ -56,7 +58,7 @@ impl RegionChange {
     pub fn member(&self) -> Option<BackendId> {
         match self {
             Self::Balancer(_, change) => change.member(),
-            Self::Retarget(..) => None,
+            Self::Retarget(..) | Self::Reach(..) => None,
         }
     }
 
@@ -64,7 +66,7 @@ impl RegionChange {
     pub fn of(&self, balancer: BalancerId) -> Option<&Change> {
         match self {
             Self::Balancer(other, change) if *other == balancer => Some(change),
-            Self::Balancer(..) | Self::Retarget(..) => None,
+            Self::Balancer(..) | Self::Retarget(..) | Self::Reach(..) => None,
         }
     }
 }

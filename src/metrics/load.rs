@@ -7,10 +7,12 @@
 //! utilization is busy over available worker time. A dead backend's time is neither.
 
 use super::MeasuredRun;
-use crate::ids::{BackendId, IdVec, ZoneId};
+use crate::ids::{BackendId, BalancerId, IdVec, RuleId, ZoneId};
 use crate::lb::backend::Role;
+use crate::lb::change::{Change, RegionChange};
 use crate::sim::outcome::{BackendOutcome, WorkerTime};
 use crate::sim::scenario::{Scenario, Workers};
+use crate::time::SimTime;
 
 /// Backends that were configured for less than this share of the window have too few requests to be the busiest.
 const LEAST_PRESENCE: f64 = 0.1;
@@ -22,8 +24,13 @@ pub struct FairShares(IdVec<BackendId, f64>);
 impl FairShares {
     /// The fair shares in `scenario`, where each backend is configured for a share `presence` of the time. Connections are
     /// shared out over the primaries by their workers, or equally if any backend has no limit of workers; a failover backend
-    /// counts as if it were one more primary. Without primaries the others take their place.
-    pub fn new(scenario: &Scenario, presence: impl Fn(BackendId) -> f64) -> Self {
+    /// counts as if it were one more primary. Without primaries the others take their place. Of several load balancers each
+    /// has its share `led` of all connections, and a machine its part of those of every one that ever has it.
+    pub fn new(
+        scenario: &Scenario,
+        presence: impl Fn(BackendId) -> f64,
+        led: &IdVec<BalancerId, f64>,
+    ) -> Self {
         let workers = |backend| scenario.server(backend).workers;
         let unlimited = scenario.backends.ids().any(|backend| workers(backend) == Workers::Unlimited);
         let weight = |backend| match workers(backend) {
@@ -32,12 +39,19 @@ impl FairShares {
         };
         let weights: IdVec<BackendId, f64> =
             scenario.backends.ids().map(|backend| weight(backend) * presence(backend)).collect();
-        let of_role = |role: Role| -> f64 {
-            scenario.backends.ids().filter(|id| scenario.role(*id) == role).map(|id| weights[id]).sum()
-        };
-        let primaries = of_role(Role::Primary);
-        let whole = if primaries > 0.0 { primaries } else { of_role(Role::Failover) };
-        Self(weights.iter().map(|weight| if whole > 0.0 { weight / whole } else { 0.0 }).collect())
+        let mut shares: IdVec<BackendId, f64> = scenario.backends.iter().map(|_| 0.0).collect();
+        for (balancer, led) in led.pairs().filter(|(_, led)| **led > 0.0) {
+            let members = members(scenario, balancer);
+            let of_role = |role: Role| -> f64 {
+                members.pairs().filter(|(_, own)| **own == Some(role)).map(|(id, _)| weights[id]).sum()
+            };
+            let primaries = of_role(Role::Primary);
+            let whole = if primaries > 0.0 { primaries } else { of_role(Role::Failover) };
+            for (id, _) in members.pairs().filter(|(_, own)| own.is_some() && whole > 0.0) {
+                shares[id] += led * (weights[id] / whole);
+            }
+        }
+        Self(shares)
     }
 
     /// How many times their fair share `backends` got together, of which a share `got` of all connections was for them.
@@ -126,7 +140,68 @@ fn presence(run: &MeasuredRun<'_>, backend: BackendId) -> f64 {
 }
 
 fn fair_shares(run: &MeasuredRun<'_>) -> FairShares {
-    FairShares::new(run.scenario, |backend| presence(run, backend))
+    FairShares::new(run.scenario, |backend| presence(run, backend), &led(run))
+}
+
+/// What each backend is to a load balancer that it belongs to at some time; to one that a region has alone each is something.
+fn members(scenario: &Scenario, balancer: BalancerId) -> IdVec<BackendId, Option<Role>> {
+    let is_only = scenario.balancers.len() == 1;
+    let mut found: IdVec<BackendId, Option<Role>> = scenario.balancers[balancer]
+        .members
+        .iter()
+        .map(|member| (member.configured || is_only).then_some(member.role))
+        .collect();
+    let changes = scenario.operations.iter().flat_map(|operation| &operation.changes);
+    for change in changes.filter_map(|change| change.of(balancer)) {
+        if let Change::Add(backend) = change {
+            let role = scenario.balancers[balancer].members[*backend].role;
+            found[*backend].get_or_insert(role);
+        }
+    }
+    found
+}
+
+/// The share of all connections that each load balancer was led: those of a rule that leads to several, one after the other,
+/// in proportion to time.
+fn led(run: &MeasuredRun<'_>) -> IdVec<BalancerId, f64> {
+    let scenario = run.scenario;
+    let mut led: IdVec<BalancerId, f64> = scenario.balancers.iter().map(|_| 0.0).collect();
+    if scenario.balancers.len() == 1 {
+        led.iter_mut().for_each(|only| *only = 1.0);
+        return led;
+    }
+    let all = run.outcome.total().connections as f64;
+    for ((_, lane), row) in scenario.lanes().iter().zip(&run.outcome.traffic) {
+        let connections: u64 = row.pairs().map(|(_, traffic)| traffic.connections).sum();
+        for (balancer, part) in parts(scenario, lane.rule) {
+            led[balancer] += if all > 0.0 { connections as f64 * part / all } else { 0.0 };
+        }
+    }
+    led
+}
+
+/// Where `rule` leads in the measured window, each with its part of the time.
+fn parts(scenario: &Scenario, rule: RuleId) -> Vec<(BalancerId, f64)> {
+    let (start, end) = (scenario.timing.window_start(), scenario.timing.window_end());
+    let whole = scenario.timing.duration.as_nanos() as f64;
+    let mut at = (scenario.rules[rule].balancer, SimTime::ZERO);
+    let mut found = Vec::new();
+    let mut until = |(balancer, since): (Option<BalancerId>, SimTime), time: SimTime| {
+        let nanos = scenario.timing.measured_part(since, time).as_nanos();
+        found.extend(balancer.filter(|_| nanos > 0).map(|balancer| (balancer, nanos as f64 / whole)));
+    };
+    for operation in scenario.operations.iter().filter(|operation| operation.at < end) {
+        for change in &operation.changes {
+            if let RegionChange::Retarget(other, balancer) = change
+                && *other == rule
+            {
+                until(at, operation.at.max(start));
+                at = (*balancer, operation.at);
+            }
+        }
+    }
+    until(at, end);
+    found
 }
 
 /// The load of `backends` together.

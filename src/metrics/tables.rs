@@ -6,12 +6,16 @@
 /// What a column of this kind is read as.
 macro_rules! read_type {
     (text) => { String };
+    (label) => { String };
     ($kind:ident) => { Option<f64> };
 }
 
 macro_rules! read_field {
     (text, $fields:ident, $name:expr) => {
         $fields.text($name)?.to_owned()
+    };
+    (label, $fields:ident, $name:expr) => {
+        $fields.label($name).to_owned()
     };
     (signed, $fields:ident, $name:expr) => {
         $fields.number($name)?
@@ -23,6 +27,9 @@ macro_rules! read_field {
 
 macro_rules! written_field {
     (text, $value:expr) => {
+        $crate::metrics::tables::Field::Text($value.into())
+    };
+    (label, $value:expr) => {
         $crate::metrics::tables::Field::Text($value.into())
     };
     (count, $value:expr) => {
@@ -38,6 +45,7 @@ macro_rules! written_field {
 
 /// A results file: its name, what one row is, of what a row is written, and its columns. A column: kind, name, unit (`1` for
 /// shares and counts of nothing else, none for texts), meaning, and its value in the row that is written. Numbers and counts are read as numbers from 0 on that may be missing; those that are signed may be below.
+/// Labels are texts of columns that a file has only where they tell rows apart.
 macro_rules! results_file {
     (
         $row:ident in $file:literal $(by $run:ident)? $(each $($key:ident),+)?: $about:literal;
@@ -82,6 +90,7 @@ macro_rules! results_file {
 mod backends;
 mod decisions;
 mod events;
+mod health;
 mod latency;
 mod packets;
 mod summary;
@@ -92,6 +101,7 @@ mod zones;
 pub use backends::BackendRow;
 pub use decisions::DecisionRow;
 pub use events::EventRow;
+pub use health::HealthRow;
 pub use latency::LatencyRow;
 pub use packets::PacketRow;
 pub use summary::{MetricSummary, SummaryRow, summarize};
@@ -148,6 +158,12 @@ impl CsvRow<'_> {
     /// If there is no such column.
     pub fn text(&self, name: &str) -> Result<&str, Unfit> {
         Ok(&self.fields[column(self.path, self.header, name)?])
+    }
+
+    /// The text in column `name`; nothing if the file has no such column.
+    pub fn label(&self, name: &str) -> &str {
+        let position = self.header.iter().position(|column| column == name);
+        position.map_or("", |position| &self.fields[position])
     }
 
     /// The whole number in column `name`.
@@ -239,14 +255,18 @@ const HEAD: [&str; 4] = ["cell", "arm", "replication", "seed"];
 type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;
 
 /// The files that have rows for every run, with what writes them.
-pub const RUN_FILES: [(ResultsFile, RowsOf); 6] = [
+pub const RUN_FILES: [(ResultsFile, RowsOf); 7] = [
     (TrafficRow::FILE, TrafficRow::of),
     (LatencyRow::FILE, LatencyRow::of),
     (BackendRow::FILE, BackendRow::of),
     (DecisionRow::FILE, DecisionRow::of),
     (ZoneRow::FILE, ZoneRow::of),
     (EventRow::FILE, EventRow::of),
+    (HealthRow::FILE, HealthRow::of),
 ];
+
+/// The column that files have only where an experiment has several forwarding rules.
+pub const RULE: &str = "rule";
 
 /// Every file but `runs.csv`.
 pub fn files() -> impl Iterator<Item = ResultsFile> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::open_regular;
 use super::error::ResultsError;
-use crate::metrics::tables::{CsvRow, FileRow, column};
+use crate::metrics::tables::{CsvRow, FileRow, RULE, column};
 use crate::random::hash_bytes;
 use crate::unfit::Unfit;
 
@@ -70,7 +70,8 @@ pub fn rows_if_there<R: FileRow>(
 /// A number that tells a row from the others of its file: of its cell, its run if it is of one, and the columns `names`.
 fn key(row: &CsvRow<'_>, names: &[&str]) -> Result<u64, Unfit> {
     let of_run = row.header.iter().any(|name| name == "replication").then_some("replication");
-    let fields = ["cell"].iter().copied().chain(of_run).chain(names.iter().copied());
+    let names = names.iter().copied().filter(|name| *name != RULE || row.header.iter().any(|it| it == RULE));
+    let fields = ["cell"].iter().copied().chain(of_run).chain(names);
     fields.map(|name| row.text(name)).try_fold(0, |hash, field| Ok(hash_bytes(hash, field?.as_bytes())))
 }
 

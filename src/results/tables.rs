@@ -11,8 +11,8 @@ use super::error::WriteError;
 use super::steadiness::{Doubt, Steadiness};
 use crate::experiment::{AxisValue, Cell, Experiment};
 use crate::metrics::tables::{
-    Field, FileRow, MeanTimeline, MetricSummary, PacketRow, RUN_FILES, ResultsFile, SummaryRow, TimelineRow,
-    summarize,
+    Field, FileRow, MeanTimeline, MetricSummary, PacketRow, RULE, RUN_FILES, ResultsFile, SummaryRow,
+    TimelineRow, summarize,
 };
 use crate::metrics::{METRICS, MeasuredRun};
 use crate::sim::packets::TracedPacket;
@@ -40,8 +40,8 @@ pub struct CellSummary {
 pub struct Tables<'a> {
     experiment: &'a Experiment,
     runs: CsvFile,
-    /// Those of [`RUN_FILES`].
-    by_run: Vec<CsvFile>,
+    /// Those of [`RUN_FILES`], each with the place of a column that is left out of it.
+    by_run: Vec<(CsvFile, Option<usize>)>,
     summary: CsvFile,
     timeline: CsvFile,
     current: Option<CurrentCell<'a>>,
@@ -70,7 +70,13 @@ impl<'a> Tables<'a> {
             create(&folder.join(name), experiment, of_run.iter().chain(columns).copied())
         };
         let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-        let by_run = RUN_FILES.iter().map(|(table, _)| file(table.name, &["replication"], table.columns));
+        let has_rules = experiment.has_several_rules();
+        let by_run = RUN_FILES.iter().map(|(table, _)| {
+            let mut columns = table.columns.to_vec();
+            let left_out = columns.iter().position(|name| *name == RULE).filter(|_| !has_rules);
+            left_out.map(|place| columns.remove(place));
+            Ok((file(table.name, &["replication"], &columns)?, left_out))
+        });
         let by_cell = |table: ResultsFile| file(table.name, &[], table.columns);
         Ok(Self {
             experiment,
@@ -110,8 +116,11 @@ impl<'a> Tables<'a> {
         let values = METRICS.iter().map(|metric| Field::Number(metric.value(run)));
         let seed = Field::Count(self.experiment.seed());
         self.runs.write(prefix.iter().cloned().chain([seed]).chain(values))?;
-        for (file, (_, rows)) in self.by_run.iter_mut().zip(RUN_FILES) {
-            rows(run).into_iter().try_for_each(|row| file.write(prefix.iter().cloned().chain(row)))?;
+        for ((file, left_out), (_, rows)) in self.by_run.iter_mut().zip(RUN_FILES) {
+            rows(run).into_iter().try_for_each(|mut row| {
+                left_out.map(|place| row.remove(place));
+                file.write(prefix.iter().cloned().chain(row))
+            })?;
         }
         Ok(())
     }
@@ -123,6 +132,7 @@ impl<'a> Tables<'a> {
     pub fn finish(mut self) -> Result<Vec<CellSummary>, WriteError> {
         self.end_cell()?;
         let Self { runs, by_run, summary, timeline, summaries, .. } = self;
+        let by_run = by_run.into_iter().map(|(file, _)| file);
         [runs, summary, timeline].into_iter().chain(by_run).try_for_each(CsvFile::finish)?;
         Ok(summaries)
     }

@@ -3,6 +3,7 @@
 use super::scenario::Scenario;
 use crate::ids::{BackendId, BalancerId, Id, IdVec, JudgeId, RuleId};
 use crate::lb::change::{Change, RegionChange};
+use crate::lb::policy::TrafficOrigin;
 use crate::lb::{Counters, LoadBalancer};
 use crate::random::{Purpose, RunSeed};
 use crate::time::SimTime;
@@ -12,6 +13,8 @@ pub(super) struct Balancers {
     all: IdVec<BalancerId, LoadBalancer>,
     /// Where each rule leads now.
     targets: IdVec<RuleId, Option<BalancerId>>,
+    /// Whether clients of other regions reach each rule.
+    reach: IdVec<RuleId, bool>,
     /// Which health check judges each backend for each load balancer, while that has it.
     judges: IdVec<BalancerId, IdVec<BackendId, Option<JudgeId>>>,
     /// How often a rule was led elsewhere.
@@ -35,6 +38,7 @@ impl Balancers {
         Self {
             all: scenario.balancers.pairs().map(balancer).collect(),
             targets: scenario.rules.iter().map(|rule| rule.balancer).collect(),
+            reach: scenario.rules.iter().map(|rule| rule.is_reached_from_elsewhere).collect(),
             judges: scenario.balancers.iter().map(judges).collect(),
             retargeted: 0,
         }
@@ -67,14 +71,19 @@ impl Balancers {
         &mut self.all[balancer]
     }
 
-    /// Where `rule` leads now, if it does.
-    pub(super) fn target(&self, rule: RuleId) -> Option<BalancerId> {
-        self.targets[rule]
-    }
-
     pub(super) fn retarget(&mut self, rule: RuleId, balancer: Option<BalancerId>) {
         self.retargeted += u64::from(self.targets[rule] != balancer);
         self.targets[rule] = balancer;
+    }
+
+    pub(super) fn set_reach(&mut self, rule: RuleId, so: bool) {
+        self.retargeted += u64::from(self.reach[rule] != so);
+        self.reach[rule] = so;
+    }
+
+    /// Where connections from `origin` to `rule` are led, if they get anywhere.
+    pub(super) fn target_from(&self, rule: RuleId, origin: TrafficOrigin) -> Option<BalancerId> {
+        self.targets[rule].filter(|_| origin != TrafficOrigin::OtherRegion || self.reach[rule])
     }
 
     /// What judges `backend` for `balancer`.

@@ -56,6 +56,19 @@ pub struct ScenarioBuilder {
     /// What each backend is to the load balancer.
     members: IdVec<BackendId, Membership>,
     clients: IdVec<ClientId, ClientGroup>,
+    /// The load balancers, if there may be several: `balancer` and `health_check` mean nothing then.
+    pub region: Option<RegionParts>,
+}
+
+/// The load balancers of a region, and what leads to them and judges for them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RegionParts {
+    /// The load balancers, each of which knows every backend.
+    pub balancers: IdVec<BalancerId, BalancerSpec>,
+    /// The forwarding rules.
+    pub rules: IdVec<RuleId, RuleSpec>,
+    /// The health checks of resources.
+    pub judges: IdVec<JudgeId, Judge>,
 }
 
 /// One member of a group, as its load balancer sees it at first.
@@ -181,6 +194,7 @@ impl Scenario {
             backends: IdVec::default(),
             members: IdVec::default(),
             clients: IdVec::default(),
+            region: None,
         }
     }
 }
@@ -199,6 +213,33 @@ impl ScenarioBuilder {
     /// The groups so far.
     pub fn groups(&self) -> &IdVec<GroupId, Group> {
         &self.groups
+    }
+
+    /// Whether a load balancer has `backend` from the beginning.
+    pub fn is_configured(&self, backend: BackendId) -> bool {
+        match &self.region {
+            Some(region) => region.balancers.iter().any(|balancer| balancer.members[backend].configured),
+            None => self.members[backend].configured,
+        }
+    }
+
+    /// How long connections of a removed backend may live on (CTE-9): the longest of all load balancers.
+    pub fn draining_timeout(&self) -> SimDuration {
+        match &self.region {
+            Some(region) => {
+                let timeouts = region.balancers.iter().map(|balancer| balancer.settings.draining_timeout);
+                timeouts.max().unwrap_or_default()
+            }
+            None => self.balancer.draining_timeout,
+        }
+    }
+
+    /// Adds a machine that stands by itself, called as its group.
+    pub fn instance(&mut self, group: Group, zone: ZoneId) -> BackendId {
+        let name = group.name.clone();
+        let group = self.groups.push(group);
+        self.members.push(Membership { role: Role::Failover, configured: false, judge: None });
+        self.backends.push(BackendSpec { name, group, zone })
     }
 
     /// What `backend` is to the load balancer from now on.
@@ -293,6 +334,8 @@ impl ScenarioBuilder {
             }
         }
         self.operations.sort_by_key(|operation| operation.at);
+        let sole = (self.balancer, self.health_check, self.members);
+        let RegionParts { balancers, rules, judges } = self.region.unwrap_or_else(|| only(sole));
         let row = |(_, origin): &(Place, TrafficOrigin)| {
             self.zones.ids().map(|zone| self.round_trips.between(*origin, zone).clone()).collect()
         };
@@ -302,18 +345,9 @@ impl ScenarioBuilder {
             places: self.places.into_iter().map(|(place, _)| place).collect(),
             zones: self.zones,
             prices: self.prices,
-            balancers: [BalancerSpec { name: String::new(), settings: self.balancer, members: self.members }]
-                .into_iter()
-                .collect(),
-            rules: [RuleSpec {
-                name: String::new(),
-                balancer: Some(BalancerId::from_index(0)),
-                address: RuleSpec::FIRST_ADDRESS,
-                port: RuleSpec::PORT,
-            }]
-            .into_iter()
-            .collect(),
-            judges: [Judge { name: String::new(), check: self.health_check }].into_iter().collect(),
+            balancers,
+            rules,
+            judges,
             groups: self.groups,
             backends: self.backends,
             clients: self.clients,
@@ -321,5 +355,23 @@ impl ScenarioBuilder {
             faults: self.faults,
             operations: self.operations,
         })
+    }
+}
+
+/// A region with one load balancer, which one rule leads to and one health check judges for.
+fn only((settings, check, members): (Settings, HealthChecking, IdVec<BackendId, Membership>)) -> RegionParts {
+    let name = String::new();
+    let balancer = BalancerSpec { name: name.clone(), settings, members };
+    let rule = RuleSpec {
+        name: name.clone(),
+        balancer: Some(BalancerId::from_index(0)),
+        address: RuleSpec::FIRST_ADDRESS,
+        port: RuleSpec::PORT,
+        is_reached_from_elsewhere: true,
+    };
+    RegionParts {
+        balancers: [balancer].into_iter().collect(),
+        rules: [rule].into_iter().collect(),
+        judges: [Judge { name, check, port: RuleSpec::PORT }].into_iter().collect(),
     }
 }

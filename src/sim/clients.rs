@@ -416,7 +416,13 @@ mod tests {
         let groups: IdVec<ClientId, ClientGroup> = [group].into_iter().collect();
         let (warmup, duration) = (SimDuration::ZERO, SimDuration::MAX);
         let timing = Timing { warmup, duration, sample_interval: duration };
-        let rule = RuleSpec { name: String::new(), balancer: None, address: 1, port: 80 };
+        let rule = RuleSpec {
+            name: String::new(),
+            balancer: None,
+            address: 1,
+            port: 80,
+            is_reached_from_elsewhere: true,
+        };
         let rules = [rule].into_iter().collect();
         let mut clients = Clients::new(&groups, &rules, RunSeed::new(1, 0), timing);
         let none = Flows::new(&groups);

@@ -75,7 +75,7 @@ impl FrontSide {
     }
 
     fn target_of(&self, flow: &Current<'_>) -> Option<BalancerId> {
-        self.balancers.target(flow.rule())
+        self.balancers.target_from(flow.rule(), flow.group.origin)
     }
 
     #[cold]

@@ -8,7 +8,7 @@ use super::machine::MachineState;
 use super::machines::Machines;
 use super::remapper::Remapper;
 use super::scenario::{FailureMode, Timing};
-use crate::ids::{BackendId, BalancerId, ClientId, IdVec, PlaceId, RuleId};
+use crate::ids::{BackendId, BalancerId, ClientId, IdVec, JudgeId, PlaceId, RuleId};
 use crate::lb::LoadBalancer;
 use crate::lb::backend::Role;
 use crate::lb::change::{Change, RegionChange};
@@ -208,7 +208,8 @@ impl Historian {
         if self.is_behind(balancers) {
             self.decided = balancers.decided();
             for (id, balancer) in balancers.iter() {
-                moment.delay = self.follow_health(moment, id, balancer.roster()).or(moment.delay);
+                let judge = |backend| balancers.judge(id, backend);
+                moment.delay = self.follow_health(moment, id, balancer.roster(), &judge).or(moment.delay);
             }
             for (id, balancer) in balancers.iter() {
                 self.follow_role(moment, id, balancer);
@@ -264,7 +265,13 @@ impl Historian {
     }
 
     /// Notes what a load balancer has noticed of backends' health; gives how long that took it.
-    fn follow_health(&mut self, moment: Moment, id: BalancerId, roster: &Roster) -> Option<SimDuration> {
+    fn follow_health(
+        &mut self,
+        moment: Moment,
+        id: BalancerId,
+        roster: &Roster,
+        judge: &dyn Fn(BackendId) -> Option<JudgeId>,
+    ) -> Option<SimDuration> {
         let mut delay = None;
         for (backend, member) in roster.all().pairs() {
             let held = member.configured.then_some(member.healthy);
@@ -277,7 +284,7 @@ impl Historian {
                 delay = if healthy {
                     self.noticed_healthy(moment.now, (id, backend))
                 } else {
-                    self.noticed_unhealthy(moment.now, (id, backend))
+                    self.noticed_unhealthy(moment.now, (id, backend), judge(backend))
                 };
             }
         }
@@ -288,6 +295,7 @@ impl Historian {
         &mut self,
         now: SimTime,
         (id, backend): (BalancerId, BackendId),
+        judge: Option<JudgeId>,
     ) -> Option<SimDuration> {
         let memory = self.memory;
         let failure = &mut self.balancers[id].backends[backend].failure;
@@ -298,6 +306,9 @@ impl Historian {
             && self.timing.is_measured(now)
         {
             self.chronicle.detections.add(delay.as_nanos());
+            if let Some(judge) = judge {
+                self.chronicle.detected.entry((judge, backend)).or_default().add(delay.as_nanos());
+            }
         }
         let moment = Moment { now, cause, delay };
         self.note(moment, HappeningKind::NoticedUnhealthy, Subject::Backend(backend), self.turn_of(id));
@@ -352,7 +363,7 @@ impl Historian {
         let is_measured = self.timing.is_measured(moment.now);
         for position in 0..self.views.len() {
             let view = &mut self.views[position];
-            let balancer = balancers.target(view.rule);
+            let balancer = balancers.target_from(view.rule, view.origin);
             let is_led_elsewhere = std::mem::replace(&mut view.balancer, balancer) != balancer;
             let Placed { outcome, sets, reachable } = Placed::of(view.balancer, view.origin, balancers);
             if reachable != view.reachable || is_led_elsewhere {
@@ -427,7 +438,7 @@ impl View {
         balancers: &Balancers,
         machines: &Machines<'_>,
     ) -> Self {
-        let balancer = balancers.target(rule);
+        let balancer = balancers.target_from(rule, origin);
         let Placed { outcome, sets, reachable } = Placed::of(balancer, origin, balancers);
         let (clients, remapper) = (Vec::new(), Remapper::default());
         let view = Self {

@@ -1,9 +1,11 @@
 //! What happened in a run, and when: plain data, and what follows from all of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::scenario::FailureMode;
-use crate::ids::{BackendId, BalancerId, ClientId, IdVec, PlaceId};
+use crate::ids::{BackendId, BalancerId, ClientId, IdVec, JudgeId, PlaceId};
 use crate::lb::backend::Role;
 use crate::lb::policy::PlacementOutcome;
 
@@ -129,6 +131,16 @@ pub struct Spans {
 }
 
 impl Spans {
+    /// Their mean, in seconds; none of none.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.nanos as f64 / 1e9 / self.count as f64)
+    }
+
+    /// The longest, in seconds; none of none.
+    pub fn longest_s(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.longest as f64 / 1e9)
+    }
+
     pub(super) fn add(&mut self, nanos: u64) {
         self.count += 1;
         self.nanos += nanos;
@@ -166,6 +178,9 @@ pub struct Chronicle {
     pub role_nanos: [u64; 2],
     /// What became of connections' backends.
     pub remapping: Remapping,
+    /// Detections by health check and backend, until they are with what else is known of those.
+    #[serde(skip)]
+    pub(super) detected: BTreeMap<(JudgeId, BackendId), Spans>,
 }
 
 impl Chronicle {

@@ -2,13 +2,13 @@
 
 use super::calendar::Calendar;
 use super::event::BackendStep;
-use super::flow::Flows;
+use super::flow::{Current, Flows};
 use super::machine::{Machine, MachineState};
 use super::prober::ProberSets;
 use super::recorder::Recorder;
-use super::scenario::{BackendSpec, FailureMode, Scenario};
+use super::scenario::{BackendSpec, FailureMode, RuleSpec, Scenario, ServedPorts};
 use super::station::{Job, Station};
-use crate::ids::{BackendId, IdVec};
+use crate::ids::{BackendId, IdVec, RuleId};
 use crate::random::{Purpose, RunSeed};
 use crate::time::{SimDuration, SimTime};
 
@@ -19,6 +19,8 @@ pub(super) struct Machines<'a> {
     pub(super) stations: IdVec<BackendId, Station<'a>>,
     pub(super) probers: ProberSets,
     pub(super) answers_get_lost: bool,
+    /// For each rule, the machines that do not answer on its port; none where all answer on all.
+    closed: Option<Box<IdVec<RuleId, IdVec<BackendId, bool>>>>,
     /// Whether any health check asks for a reply.
     probes_want_replies: bool,
     /// Whether any load balancer shares out by the weights that machines report.
@@ -39,6 +41,7 @@ impl<'a> Machines<'a> {
             stations: specs.iter().map(|spec| Station::new(server(spec))).collect(),
             probers: ProberSets::new(scenario, seed),
             answers_get_lost: scenario.loses_packets(),
+            closed: closed(scenario).map(Box::new),
             probes_want_replies: scenario.judges.iter().any(|judge| judge.check.wants_reply),
             reports_weights: scenario.balancers.iter().any(|balancer| balancer.settings.weighted),
         }
@@ -47,6 +50,12 @@ impl<'a> Machines<'a> {
     /// How a backend fails clients or the probes of some health check, if it does.
     pub(super) fn failure(&self, backend: BackendId) -> Option<FailureMode> {
         self.machines[backend].failure(self.probes_want_replies)
+    }
+
+    /// Whether nobody listens on the port of `rule`.
+    #[inline(always)]
+    pub(super) fn is_closed(&self, flow: &Current<'_>, backend: BackendId) -> bool {
+        self.closed.as_ref().is_some_and(|closed| closed[flow.rule()][backend])
     }
 
     pub(super) fn is_silent(&self, backend: BackendId) -> bool {
@@ -85,4 +94,14 @@ impl<'a> Machines<'a> {
             }
         }
     }
+}
+
+/// The machines that do not answer on the port of each rule, if there are any.
+fn closed(scenario: &Scenario) -> Option<IdVec<RuleId, IdVec<BackendId, bool>>> {
+    let serve_all = scenario.groups.iter().all(|group| group.serves == ServedPorts::All);
+    let of_rule = |rule: &RuleSpec| {
+        let is_closed = |spec: &BackendSpec| !scenario.groups[spec.group].serves.has(rule.port);
+        scenario.backends.iter().map(is_closed).collect()
+    };
+    (!serve_all).then(|| scenario.rules.iter().map(of_rule).collect())
 }

@@ -24,8 +24,10 @@ pub(super) fn change(
         }
     }
     for change in changes {
-        if let RegionChange::Retarget(rule, balancer) = *change {
-            balancers.retarget(rule, balancer);
+        match *change {
+            RegionChange::Balancer(..) => {}
+            RegionChange::Retarget(rule, balancer) => balancers.retarget(rule, balancer),
+            RegionChange::Reach(rule, so) => balancers.set_reach(rule, so),
         }
     }
 }
@@ -77,11 +79,11 @@ fn follow(
                 machines.hold((id, backend, healthy), balancers, calendar, recorder);
             }
             Change::Remove(backend) => {
-                machines.let_go(backend, balancers);
+                machines.let_go(now, backend, balancers, recorder);
                 recorder.held(now, id, backend, None);
             }
             Change::SetJudge(backend, _) => {
-                machines.let_go(backend, balancers);
+                machines.let_go(now, backend, balancers, recorder);
                 if balancers.is_member(id, backend) {
                     machines.hold((id, backend, true), balancers, calendar, recorder);
                 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::history::Chronicle;
-use crate::ids::{BackendId, IdVec, LaneId, PlaceId, ZoneId};
+use super::history::{Chronicle, Spans};
+use crate::ids::{BackendId, IdVec, JudgeId, LaneId, PlaceId, ZoneId};
 use crate::lb::policy::PlacementOutcome;
 use crate::stats::Histogram;
 
@@ -91,6 +91,23 @@ impl<'a> std::iter::Sum<&'a Self> for Traffic {
             sum
         })
     }
+}
+
+/// What a health check of a resource saw of one backend, in the measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HealthRecord {
+    /// The health check of the resource.
+    pub judge: JudgeId,
+    /// The backend.
+    pub backend: BackendId,
+    /// How long it judged it, in nanoseconds.
+    pub judged_nanos: u64,
+    /// How long of that it held it unhealthy, in nanoseconds.
+    pub unhealthy_nanos: u64,
+    /// How often what it held changed.
+    pub changes: u64,
+    /// From a failure of the backend to its being noticed.
+    pub detections: Spans,
 }
 
 /// One value for each zone, and one for connections that reached no backend.
@@ -267,6 +284,8 @@ pub struct Outcome {
     pub latency: IdVec<PlaceId, IdVec<ZoneId, Latency>>,
     /// By backend.
     pub backends: IdVec<BackendId, BackendOutcome>,
+    /// By health check of a resource and backend, where one judged the other.
+    pub health: Vec<HealthRecord>,
     /// Connections that no backend got.
     pub nowhere: Traffic,
     /// Connections that began in the window, counted when they began.

@@ -72,6 +72,7 @@ impl Machines<'_> {
         let is_known = is_shared(balancers, (judge, balancer, backend))
             && self.probers.verdict(judge, backend).is_some();
         if !is_known {
+            recorder.judged(now, (judge, backend), Some(healthy));
             let set = self.probers.establish((judge, backend), self.scenario);
             for (prober, start) in set.check(now, healthy) {
                 calendar.plan_step(start, backend, BackendStep::ProbeStarts { prober });
@@ -80,9 +81,18 @@ impl Machines<'_> {
     }
 
     /// Health checks whose judgement of `backend` no load balancer asks for any more let it go.
-    pub(super) fn let_go(&mut self, backend: BackendId, balancers: &Balancers) {
+    pub(super) fn let_go(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        balancers: &Balancers,
+        recorder: &mut Recorder,
+    ) {
         for (judge, set) in self.probers.of(backend) {
-            set.checking &= !balancers.judged_by(judge, backend).is_empty();
+            if set.checking && balancers.judged_by(judge, backend).is_empty() {
+                set.checking = false;
+                recorder.judged(now, (judge, backend), None);
+            }
         }
     }
 
@@ -224,7 +234,11 @@ impl Machines<'_> {
     }
 
     fn probe_meets(&self, (judge, backend): (JudgeId, BackendId)) -> ProbeMeets {
-        self.machines[backend].meets_probe(self.scenario.judges[judge].check.wants_reply)
+        let judge = &self.scenario.judges[judge];
+        let meets = self.machines[backend].meets_probe(judge.check.wants_reply);
+        let group = &self.scenario.groups[self.scenario.backends[backend].group];
+        // Its system refuses where nobody listens.
+        if meets == ProbeMeets::Silence || group.serves.has(judge.port) { meets } else { ProbeMeets::Refusal }
     }
 
     pub(super) fn probe_ends(
@@ -263,6 +277,7 @@ impl Machines<'_> {
         if !self.probers[(judge, backend)].checking {
             return;
         }
+        front.recorder.judged(now, (judge, backend), Some(healthy));
         for balancer in front.balancers.judged_by(judge, backend) {
             if front.balancers.get_mut(balancer).set_health(now, backend, healthy) {
                 front.recorder.held(now, balancer, backend, Some(healthy));

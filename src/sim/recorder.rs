@@ -4,19 +4,21 @@
 //! their end. By time: what happens in the window, of every connection that is open then, whenever it began. Levels are
 //! integrated over the window.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use prefetch_index::prefetch_index;
 
 use super::balancers::Balancers;
 use super::flow::{Flow, Mark};
+use super::history::Spans;
 use super::outcome::{
-    BackendOutcome, ByZone, FailureCause, Latency, Outcome, Responses, Timeline, Traffic, TrafficSample,
-    WorkerTime, ZoneSample,
+    BackendOutcome, ByZone, FailureCause, HealthRecord, Latency, Outcome, Responses, Timeline, Traffic,
+    TrafficSample, WorkerTime, ZoneSample,
 };
 use super::scenario::{Scenario, Timing};
 use super::station::Station;
-use crate::ids::{BackendId, BalancerId, ClientId, Id, IdVec, LaneId, PlaceId, ZoneId};
+use crate::ids::{BackendId, BalancerId, ClientId, Id, IdVec, JudgeId, LaneId, PlaceId, ZoneId};
 use crate::lb::Counters;
 use crate::lb::policy::PlacementOutcome;
 use crate::stats::{Histogram, Level};
@@ -109,6 +111,27 @@ impl BackendRecord {
     }
 }
 
+/// What is known of one backend in the eyes of one health check.
+#[derive(Debug, Default)]
+struct JudgedRecord {
+    held: Option<bool>,
+    since: SimTime,
+    judged_nanos: u64,
+    unhealthy_nanos: u64,
+    changes: u64,
+}
+
+impl JudgedRecord {
+    fn count_time(&mut self, timing: &Timing, now: SimTime) {
+        let nanos = timing.measured_part(self.since, now).as_nanos();
+        if let Some(healthy) = self.held {
+            self.judged_nanos += nanos;
+            self.unhealthy_nanos += if healthy { 0 } else { nanos };
+        }
+        self.since = now;
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Recorder {
     timing: Timing,
@@ -130,6 +153,8 @@ pub(super) struct Recorder {
     backends: IdVec<BackendId, BackendRecord>,
     /// Whether each load balancer holds each backend healthy; absent where it does not have it.
     held: IdVec<BalancerId, IdVec<BackendId, Option<bool>>>,
+    /// What each health check holds of each backend that it judges, or has judged.
+    judged: BTreeMap<(JudgeId, BackendId), JudgedRecord>,
     healthy: IdVec<ZoneId, Level>,
     responses: Responses,
     sample_start: SimTime,
@@ -165,6 +190,7 @@ impl Recorder {
                 .iter()
                 .map(|_| scenario.backends.iter().map(|_| None).collect())
                 .collect(),
+            judged: BTreeMap::new(),
             healthy: IdVec::from_fn(zones, |_| Level::default()),
             responses: Responses::default(),
             sample_start: scenario.timing.window_start(),
@@ -307,6 +333,20 @@ impl Recorder {
         self.outcome.broken_open += u64::from(flow.marks.has(Mark::Opened));
     }
 
+    /// A health check holds a backend healthy or not from now on, or does not judge it any more.
+    pub(super) fn judged(
+        &mut self,
+        now: SimTime,
+        (judge, backend): (JudgeId, BackendId),
+        healthy: Option<bool>,
+    ) {
+        let record = self.judged.entry((judge, backend)).or_default();
+        record.count_time(&self.timing, now);
+        let has_changed = record.held.zip(healthy).is_some_and(|(before, after)| before != after);
+        record.changes += u64::from(has_changed && self.is_measuring);
+        record.held = healthy;
+    }
+
     /// A load balancer holds a backend healthy or not from now on, or does not have it any more.
     pub(super) fn held(
         &mut self,
@@ -416,6 +456,7 @@ impl Recorder {
             traffic: self.traffic.chunks(self.zones + 1).map(ByZone::of_row).collect(),
             latency,
             backends: self.backends.iter().map(backend).collect(),
+            health: judged(self.judged, &self.timing, now),
             conntrack_lookups: self.counters.lookups,
             conntrack_hits: self.counters.hits,
             health_transitions: self.counters.health_transitions,
@@ -463,4 +504,23 @@ fn lanes(scenario: &Scenario) -> IdVec<ClientId, (u32, Option<NonZeroU16>)> {
         lanes
     };
     scenario.clients.iter().map(of_group).collect()
+}
+
+fn judged(
+    records: BTreeMap<(JudgeId, BackendId), JudgedRecord>,
+    timing: &Timing,
+    now: SimTime,
+) -> Vec<HealthRecord> {
+    let seen = records.into_iter().map(|((judge, backend), mut record)| {
+        record.count_time(timing, now);
+        HealthRecord {
+            judge,
+            backend,
+            judged_nanos: record.judged_nanos,
+            unhealthy_nanos: record.unhealthy_nanos,
+            changes: record.changes,
+            detections: Spans::default(),
+        }
+    });
+    seen.filter(|seen| seen.judged_nanos > 0).collect()
 }

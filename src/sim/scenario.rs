@@ -25,7 +25,7 @@ use crate::random::{Distribution, open_unit};
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
-pub use balancers::{BalancerSpec, Judge, Membership, RuleSpec};
+pub use balancers::{BalancerSpec, Judge, Membership, RuleSpec, ServedPorts};
 pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault, struck};
 pub use lanes::{Lane, Lanes};
 
@@ -128,10 +128,13 @@ impl Scenario {
         self.balancers.iter().any(|balancer| judges(balancer.members[backend]))
     }
 
-    /// Failover if `backend` is that to every load balancer that may have it, and primary otherwise.
+    /// Failover if `backend` is that to every load balancer that has it from the beginning, and primary otherwise; of one that
+    /// none has then, what it would be to the first.
     pub fn role(&self, backend: BackendId) -> Role {
-        let is_primary = |balancer: &BalancerSpec| balancer.members[backend].role == Role::Primary;
-        if self.balancers.iter().any(is_primary) { Role::Primary } else { Role::Failover }
+        let members = self.balancers.iter().map(|balancer| balancer.members[backend]);
+        let mut roles = members.filter(|member| member.configured).map(|member| member.role);
+        let first = roles.next().unwrap_or_else(|| self.membership(backend).role);
+        roles.chain([first]).min().unwrap_or(first)
     }
 
     /// The times between failures, and until their repair, of everything that fails and recovers at random: of machines, and
@@ -331,13 +334,15 @@ pub struct Group {
     pub weight: WeightState,
     /// How its size follows its load, if it does.
     pub autoscaling: Option<AutoscalingPolicy>,
+    /// Which ports of its members answer.
+    pub serves: ServedPorts,
 }
 
 impl Group {
     /// A group of servers that a file says nothing of.
     pub fn named(name: &str) -> Self {
         let (server, weight) = (Server::default(), WeightState::default());
-        Self { name: name.to_owned(), server, weight, autoscaling: None }
+        Self { name: name.to_owned(), server, weight, autoscaling: None, serves: ServedPorts::All }
     }
 }
 

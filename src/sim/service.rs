@@ -71,6 +71,9 @@ impl Machines<'_> {
         match machine.state() {
             MachineState::Silent => flow.await_syn_timer(calendar),
             MachineState::Refusing => flow.fail_at(answer, FailureCause::Refused, calendar),
+            MachineState::Up if self.is_closed(flow, backend) => {
+                flow.fail_at(answer, FailureCause::Refused, calendar);
+            }
             MachineState::Up => {
                 flow.incarnation = machine.incarnation();
                 if self.answers_get_lost {
@@ -95,6 +98,9 @@ impl Machines<'_> {
             }
             // Other protocols hear that the port is unreachable.
             MachineState::Refusing => return flow.fail_at(at + back, FailureCause::Refused, calendar),
+            MachineState::Up if flow.protocol() != Protocol::Tcp && self.is_closed(flow, backend) => {
+                return flow.fail_at(at + back, FailureCause::Refused, calendar);
+            }
             MachineState::Up if flow.protocol() != Protocol::Tcp => {
                 flow.incarnation = machine.incarnation();
             }

@@ -113,8 +113,12 @@ impl<'a> Simulation<'a> {
     pub fn run_watched(mut self, watch: &dyn Fn(SimTime)) -> Result<Outcome, RunError> {
         self.run_to_end::<false>(watch).map_err(|error| *error)?;
         let now = self.calendar.now();
-        let history = self.historian.finish(now);
-        Ok(Outcome { history, ..self.front.recorder.finish(now, self.calendar.count()) })
+        let mut history = self.historian.finish(now);
+        let mut outcome = self.front.recorder.finish(now, self.calendar.count());
+        for seen in &mut outcome.health {
+            seen.detections = history.detected.remove(&(seen.judge, seen.backend)).unwrap_or_default();
+        }
+        Ok(Outcome { history, ..outcome })
     }
 
     /// The same for the first so many connections of the measured window alone, packet by packet.

@@ -75,7 +75,7 @@ fn one_thread_two_threads_and_again() {
     let again = run_every(&experiment, 2).unwrap();
     assert!(one == two && two == again);
     let tables = written(&experiment, &one);
-    assert_eq!(tables.len(), 9);
+    assert_eq!(tables.len(), 10);
     assert_eq!(tables, written(&experiment, &two));
 }
 

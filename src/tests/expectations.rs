@@ -132,7 +132,8 @@ fn check(scenario: &Scenario, found: &[Outcome], seed: u64) {
         .zip(&latencies)
         .map(|(outcome, latency)| MeasuredRun { scenario, outcome, latency })
         .collect();
-    let fair = FairShares::new(scenario, |_| 1.0);
+    let whole = scenario.balancers.iter().map(|_| 1.0).collect();
+    let fair = FairShares::new(scenario, |_| 1.0, &whole);
     for (metric, expected) in expectation.mean.as_metrics() {
         let Some(expected) = expected else { continue };
         let values: Vec<f64> = runs.iter().filter_map(|run| metric.value(run)).collect();

@@ -2,7 +2,7 @@
 //! its enum knows of it.
 
 use super::{assert_binomial, experiment};
-use crate::answers::explain::explain_client;
+use crate::answers::explain::explain_down;
 use crate::cli::explain::text;
 use crate::ids::{BackendId, BalancerId, ClientId, Id, LaneId, SetId, ZoneId};
 use crate::lb::LoadBalancer;
@@ -145,7 +145,7 @@ fn it_changes_when_its_time_comes_although_nothing_else_does() {
 fn it_is_explained() {
     let scenario = scenario(SimTime::ZERO);
     let (client, down) = (ClientId::from_index(1), [BackendId::from_index(4)]);
-    let explanation = explain_client(&scenario, &down, client);
+    let explanation = explain_down(&scenario, &down, client);
     let json = serde_json::to_value(&explanation).unwrap();
     assert_eq!((&json["outcome"], &json["policy"]["name"]), (&"split".into(), &"toy".into()));
     let reached = serde_json::json!(["b-2", "b-3", "c-1", "c-2"]);
@@ -165,5 +165,5 @@ fn it_is_explained() {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
     }
     let all_down = [4, 5, 6].map(BackendId::from_index);
-    assert_eq!(explain_client(&scenario, &all_down, client).outcome, "spilled");
+    assert_eq!(explain_down(&scenario, &all_down, client).outcome, "spilled");
 }

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::rates::Situation;
+use crate::answers::situation::Situation;
 use crate::ids::{BackendId, ZoneId};
 use crate::lb::backend::Role;
-use crate::lb::change::Change;
-use crate::sim::scenario::{BackendFault, FailureMode, Fault, FaultEffect, FaultSchedule, Scenario, struck};
+use crate::sim::scenario::{Fault, FaultEffect, FaultSchedule, Scenario};
 use crate::time::SimTime;
 
 /// Offered load of one zone and role: arriving work over the worker time that serves it. Absent without a limit of workers,
@@ -43,10 +42,7 @@ pub fn phases(scenario: &Scenario) -> Vec<FaultPhase> {
     let phase = |(number, fault): (usize, &Fault)| {
         let at = fault.schedule.start();
         let mut situation = Situation::new(scenario);
-        let done = scenario.operations.iter().filter(|operation| operation.at <= at);
-        let changes = done.flat_map(|operation| &operation.changes);
-        let balancer = situation.balancer;
-        changes.filter_map(|change| change.of(balancer)).for_each(|change| situation.change(change));
+        situation.operate_until(at);
         let others = scenario.faults.iter().enumerate();
         let lasting = others.filter(|(other, fault)| *other != number && lasts(fault, at));
         lasting.for_each(|(_, fault)| situation.strike(fault));
@@ -85,57 +81,12 @@ impl Situation<'_> {
     /// The offered load of each zone and role that has backends.
     fn offered(&self) -> Vec<ZoneOffered> {
         let mut places: BTreeMap<(ZoneId, Role), Vec<BackendId>> = BTreeMap::new();
-        for (backend, member) in self.members.pairs().filter(|(_, member)| member.configured) {
-            places.entry((member.zone, member.role)).or_default().push(backend);
+        for (backend, spec) in self.scenario.backends.pairs().filter(|(id, _)| self.is_configured(*id)) {
+            places.entry((spec.zone, self.role(backend))).or_default().push(backend);
         }
         let rates = self.rates();
         let offered =
             |((zone, role), members): ((ZoneId, Role), Vec<BackendId>)| (zone, role, rates.offered(&members));
         places.into_iter().map(offered).collect()
-    }
-
-    fn change(&mut self, change: &Change) {
-        match change {
-            Change::Configure(settings) => self.policy = settings.policy.clone(),
-            Change::Add(backend) => self.members[*backend].configured = true,
-            Change::Remove(backend) => self.members[*backend].configured = false,
-            Change::SetRole(backend, role) => self.members[*backend].role = *role,
-            Change::SetJudge(backend, judge) => self.checked[*backend] = judge.is_some(),
-        }
-    }
-
-    fn strike(&mut self, fault: &Fault) {
-        let FaultEffect::Backends { targets, fraction, kind } = &fault.effect else { return };
-        let hit: Vec<BackendId> = match &fault.schedule {
-            FaultSchedule::Rolling { batch, .. } => {
-                targets.iter().copied().take(batch.get() as usize).collect()
-            }
-            _ => {
-                let there: Vec<BackendId> =
-                    targets.iter().copied().filter(|backend| self.members[*backend].configured).collect();
-                let count = struck(*fraction, there.len());
-                there.into_iter().take(count).collect()
-            }
-        };
-        for backend in hit {
-            match kind {
-                BackendFault::Slow(factor) => self.slowness[backend] *= factor.value(),
-                BackendFault::Fails(mode) => self.fail(backend, *mode),
-                // A handshake doesn't tell that a server drains.
-                BackendFault::Drains if !self.scenario.first_check().wants_reply => {}
-                BackendFault::Drains | BackendFault::BlocksProbes => {
-                    self.fail(backend, FailureMode::UnhealthyOnly);
-                }
-            }
-        }
-    }
-
-    fn fail(&mut self, backend: BackendId, mode: FailureMode) {
-        if mode != FailureMode::UnhealthyOnly {
-            self.serves[backend] = 0.0;
-        }
-        if mode != FailureMode::ServingOnly && self.checked[backend] {
-            self.members[backend].healthy = false;
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! Where new connections go in one situation, as rates, and what shares and loads follow.
 
 use super::ZonePool;
-use crate::ids::{BackendId, BalancerId, Id, IdVec, SetId, ZoneId};
-use crate::lb::backend::{Member, Role};
-use crate::lb::policy::any::AnyPolicy;
+use crate::answers::situation::{BalancerView, Situation};
+use crate::ids::{BackendId, BalancerId, IdVec, SetId, ZoneId};
+use crate::lb::backend::Role;
 use crate::lb::policy::{PlacementOutcome, PolicyState};
 use crate::lb::roster::Roster;
 use crate::lb::weight::{WeightState, effective_weights};
@@ -56,64 +56,43 @@ impl Shares {
     }
 }
 
-/// Who is configured, who is held healthy, and who serves.
-#[derive(Clone, Debug)]
-pub(super) struct Situation<'a> {
-    pub(super) scenario: &'a Scenario,
-    pub(super) balancer: BalancerId,
-    pub(super) policy: AnyPolicy,
-    pub(super) members: IdVec<BackendId, Member>,
-    /// Whether a check judges each backend.
-    pub(super) checked: IdVec<BackendId, bool>,
-    /// The probability that each backend serves.
-    pub(super) serves: IdVec<BackendId, f64>,
-    /// How many times longer than alone each takes for a request.
-    pub(super) slowness: IdVec<BackendId, f64>,
-}
-
-impl<'a> Situation<'a> {
-    /// As the scenario begins, with all well.
-    pub(super) fn new(scenario: &'a Scenario) -> Self {
-        let balancer = BalancerId::from_index(0);
-        let spec = &scenario.balancers[balancer];
-        Self {
-            scenario,
-            balancer,
-            policy: spec.settings.policy.clone(),
-            members: scenario.members(balancer, |_| true),
-            checked: spec.members.iter().map(|member| member.judge.is_some()).collect(),
-            serves: scenario.backends.iter().map(|_| 1.0).collect(),
-            slowness: scenario.backends.iter().map(|_| 1.0).collect(),
-        }
-    }
-
+impl Situation<'_> {
     /// Where connections go.
     pub(super) fn rates(&self) -> Rates {
-        let roster = self.policy.roster(self.scenario.zones.len(), self.members.clone());
-        let weights = self.weights();
-        let state = PolicyState { now: SimTime::ZERO, roster: &roster };
+        let zones = self.scenario.zones.len();
+        let rosters: IdVec<BalancerId, Roster> =
+            self.balancers.iter().map(|view| view.policy.roster(zones, view.members.clone())).collect();
+        let weights: IdVec<BalancerId, _> = self.balancers.iter().map(|view| self.weights(view)).collect();
         let mut rates = Rates::none(self.scenario);
         for client in self.scenario.clients.iter() {
             // What has no rate, or never leaves its backend, is left out; the caveats say so.
             let Some(rate) = client.arrivals.mean_rate().filter(|_| client.own_backends.is_empty()) else {
                 continue;
             };
-            let placement = self.policy.decide(state, client.origin);
-            let zone = self.scenario.places[client.place].zone;
-            rates.connections += rate;
-            rates.zonal += if zone.is_some() { rate } else { 0.0 };
-            rates.spilled += if placement.outcome == PlacementOutcome::Spilled { rate } else { 0.0 };
-            let shares = placement.choice.shares();
-            let placed = shares.iter().filter(|(set, _)| roster.size(*set) > 0);
-            rates.dropped += rate * (1.0 - placed.map(|(_, share)| share).sum::<f64>());
-            for (set, share) in shares {
-                for (backend, part) in parts(&roster, set, &weights) {
-                    self.place(&mut rates, client, (zone, backend), rate * share * part);
+            let rate = rate / client.lanes.count() as f64;
+            for lane in client.lanes.iter() {
+                let zone = self.scenario.places[client.place].zone;
+                rates.connections += rate;
+                rates.zonal += if zone.is_some() { rate } else { 0.0 };
+                let Some(target) = self.target(lane.rule, client.origin) else {
+                    rates.dropped += rate;
+                    continue;
+                };
+                let (view, roster) = (&self.balancers[target], &rosters[target]);
+                let placement = view.policy.decide(PolicyState { now: SimTime::ZERO, roster }, client.origin);
+                rates.spilled += if placement.outcome == PlacementOutcome::Spilled { rate } else { 0.0 };
+                let shares = placement.choice.shares();
+                let placed = shares.iter().filter(|(set, _)| roster.size(*set) > 0);
+                rates.dropped += rate * (1.0 - placed.map(|(_, share)| share).sum::<f64>());
+                for (set, share) in shares {
+                    for (backend, part) in parts(roster, set, &weights[target]) {
+                        self.place(&mut rates, (client, view), (zone, backend), rate * share * part);
+                    }
                 }
             }
         }
         for (backend, capacity) in rates.capacity.pairs_mut() {
-            let serves = if self.members[backend].configured { self.serves[backend] } else { 0.0 };
+            let serves = if self.is_configured(backend) { self.serves[backend] } else { 0.0 };
             *capacity = match self.scenario.server(backend).workers {
                 Workers::Limited(workers) => Some(f64::from(workers.get()) * serves),
                 Workers::Unlimited => None,
@@ -126,11 +105,11 @@ impl<'a> Situation<'a> {
     fn place(
         &self,
         rates: &mut Rates,
-        client: &ClientGroup,
+        (client, view): (&ClientGroup, &BalancerView),
         (zone, backend): (Option<ZoneId>, BackendId),
         rate: f64,
     ) {
-        let member = &self.members[backend];
+        let member = &view.members[backend];
         let serves = self.serves[backend];
         rates.crossing += if zone.is_some_and(|zone| zone != member.zone) { rate } else { 0.0 };
         rates.unhealthy += if member.healthy { 0.0 } else { rate };
@@ -141,15 +120,36 @@ impl<'a> Situation<'a> {
         rates.work[backend] += requests * service_s * self.slowness[backend];
     }
 
-    fn weights(&self) -> IdVec<BackendId, f64> {
-        if !self.scenario.balancers[self.balancer].settings.weighted {
-            return self.members.iter().map(|_| 1.0).collect();
+    fn weights(&self, view: &BalancerView) -> IdVec<BackendId, f64> {
+        if !view.weighted {
+            return view.members.iter().map(|_| 1.0).collect();
         }
         let states: IdVec<BackendId, WeightState> =
             self.scenario.backends.iter().map(|spec| self.scenario.groups[spec.group].weight).collect();
         let valid = |state: &WeightState| if let WeightState::Valid(weight) = state { *weight } else { 1.0 };
         let last_valid = states.iter().map(valid).collect();
-        effective_weights(&states, &last_valid, |backend| self.members[backend].configured)
+        effective_weights(&states, &last_valid, |backend| view.members[backend].configured)
+    }
+
+    /// The share of all connections that each load balancer is led.
+    fn led(&self) -> IdVec<BalancerId, f64> {
+        let mut led: IdVec<BalancerId, f64> = self.balancers.iter().map(|_| 0.0).collect();
+        if self.balancers.len() == 1 {
+            led.iter_mut().for_each(|only| *only = 1.0);
+            return led;
+        }
+        let mut all = 0.0;
+        for client in self.scenario.clients.iter() {
+            let rate = client.arrivals.mean_rate().filter(|_| client.own_backends.is_empty()).unwrap_or(0.0);
+            all += rate;
+            for lane in client.lanes.iter() {
+                if let Some(target) = self.target(lane.rule, client.origin) {
+                    led[target] += rate / client.lanes.count() as f64;
+                }
+            }
+        }
+        led.iter_mut().filter(|_| all > 0.0).for_each(|led| *led /= all);
+        led
     }
 }
 
@@ -236,7 +236,8 @@ impl Rates {
         healthy: Option<&[usize]>,
     ) -> Shares {
         let of_all = |part: f64| if self.connections > 0.0 { part / self.connections } else { 0.0 };
-        let fair = FairShares::new(scenario, |backend| f64::from(scenario.membership(backend).configured));
+        let presence = |backend| f64::from(scenario.is_configured(backend));
+        let fair = FairShares::new(scenario, presence, &Situation::new(scenario).led());
         let multiple = |members: &[BackendId]| {
             let placed: f64 = members.iter().map(|backend| self.placed[*backend]).sum();
             fair.multiple(members.iter().copied(), placed / self.connections)

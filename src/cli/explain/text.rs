@@ -60,6 +60,10 @@ fn section(cells: &[&Explanation]) -> String {
 /// Whom it is about. A policy of one step that is the load balancer's own looks at no zone.
 fn title(explanation: &Explanation) -> String {
     let Explanation { arm, client, client_zone, .. } = explanation;
+    let client = match &explanation.rule {
+        Some(rule) => format!("{client} to {rule}"),
+        None => client.clone(),
+    };
     let compatible = if explanation.compatible { "compatible" } else { "not compatible with zonal affinity" };
     match &explanation.policy {
         Some(policy) => format!("arm {arm} ({}) · client {client} in {client_zone}", policy.name),

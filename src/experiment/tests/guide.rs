@@ -4,10 +4,16 @@ use super::{POOLS, SMALL, changed, parse, scenario};
 use crate::experiment::{Overrides, key, keys};
 
 const GUIDE: &str = include_str!("../../../docs/settings.md");
+/// Of regions with several load balancers.
+const REGIONS: &str = include_str!("../../../docs/regions.md");
 
 /// The TOML of the guide, block by block.
 fn blocks() -> Vec<&'static str> {
-    let starts = GUIDE.split("```toml\n").skip(1);
+    blocks_of(GUIDE)
+}
+
+fn blocks_of(guide: &'static str) -> Vec<&'static str> {
+    let starts = guide.split("```toml\n").skip(1);
     starts.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
 }
 
@@ -27,6 +33,39 @@ fn examples_are_accepted() {
     let start = base.find("[[faults]]").unwrap();
     assert_eq!(scenario(&format!("{faults}{}", &base[..start])).faults.len(), 11);
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
+}
+
+/// The region of the guide.
+pub(super) fn region() -> &'static str {
+    blocks_of(REGIONS)[0]
+}
+
+#[test]
+fn the_region_is_what_it_says() {
+    let [region, arms, operations] = blocks_of(REGIONS)[..] else { panic!("three examples") };
+    let world = scenario(region);
+    let names = |found: &[&str]| found.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let balancers: Vec<String> = world.balancers.iter().map(|balancer| balancer.name.clone()).collect();
+    assert_eq!(balancers, names(&["web", "dns", "www"]), "what rules lead to");
+    let rules: Vec<String> = world.rules.iter().map(|rule| rule.name.clone()).collect();
+    assert_eq!(rules, names(&["web-tcp", "dns-udp", "www-tcp"]));
+    let lanes: Vec<usize> = world.clients.iter().map(|client| client.lanes.count()).collect();
+    assert_eq!(lanes, [2, 1], "each rule takes one of the protocols");
+    let arms = parse(&format!("{region}{arms}")).unwrap();
+    let targets: Vec<String> = arms
+        .cells()
+        .iter()
+        .map(|cell| {
+            let world = arms.scenario(cell);
+            world.balancers[world.rules.iter().last().unwrap().balancer.unwrap()].name.clone()
+        })
+        .collect();
+    assert_eq!(targets, names(&["www", "late"]));
+    let written = operations.matches("{ at = ").count();
+    let operated = scenario(&format!("{operations}{region}"));
+    assert_eq!(operated.operations.len(), written);
+    assert_eq!(operated.rules.len(), 4, "one comes later");
+    assert_eq!(operated.backends.len(), world.backends.len() + 1, "and a machine");
 }
 
 #[test]
@@ -52,7 +91,8 @@ fn every_arrival_process_has_an_example() {
 #[test]
 fn every_verb_has_an_example() {
     for verb in &key(&["operations", "0", "do"]).unwrap().choices {
-        assert!(blocks().iter().any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
+        let mut blocks = blocks().into_iter().chain(blocks_of(REGIONS));
+        assert!(blocks.any(|block| block.contains(&format!("do = \"{verb}\""))), "{verb}");
     }
 }
 

@@ -152,9 +152,30 @@ fn with(row: &KeyRow, value: Option<&str>) -> Result<Experiment, ExperimentError
         }
     }
     set.extend(value.map(|value| (own, value.to_owned())));
-    let pools = ["target_pools", "forwarding_rule"].iter().any(|table| row.path.starts_with(table));
-    let text = if pools { own_pools() } else { BASE.to_owned() };
+    let is_in = |table: &&str| row.path == **table || row.path.starts_with(&format!("{table}."));
+    let text = if APART.iter().any(|table| is_in(table)) {
+        own_region()
+    } else if ["target_pools", "forwarding_rule"].iter().any(|table| is_in(table)) {
+        own_pools()
+    } else {
+        BASE.to_owned()
+    };
     parse_with(&text, &Overrides { set, ..Overrides::default() })
+}
+
+/// The tables of a region in which resources stand by themselves.
+const APART: [&str; 6] = [
+    "forwarding_rules",
+    "backend_services",
+    "instance_groups",
+    "instances",
+    "network_endpoint_groups",
+    "health_checks",
+];
+
+/// The region of the guide with what the examples name, and without what has a default.
+fn own_region() -> String {
+    super::guide::region().replace("ig-b", "ig-z")
 }
 
 /// [`POOLS`] with the names of the examples, and without what has a default.

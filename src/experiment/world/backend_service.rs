@@ -22,12 +22,19 @@ use crate::lb::affinity::SessionAffinity;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::TableSize;
 use crate::lb::tracking::{Persistence, TrackingMode};
-use crate::sim::scenario::Server;
+use crate::sim::scenario::{ServedPorts, Server};
 use crate::time::SimDuration;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServiceTable {
+    /// Its name. Default: backend-service; a member of `backend_services` needs one.
+    #[schemars(extend("examples" = ["web"]))]
+    name: Option<ResourceName>,
+    /// The health check that judges its backends. Default: `[health_check]`; a member of `backend_services` needs one of
+    /// `health_checks`.
+    #[schemars(extend("examples" = ["http-80"]))]
+    health_check: Option<String>,
     /// Internal or external.
     #[serde(default = "internal")]
     pub(super) load_balancing_scheme: Scheme,
@@ -71,7 +78,8 @@ pub(super) struct ServiceTable {
     #[schemars(extend("x-unit" = "s"))]
     #[serde(rename = "timeout_sec")]
     _timeout_sec: Option<Whole<1, 2_147_483_647>>,
-    /// At least one group.
+    /// Its groups of backends; at least one for `[backend_service]`.
+    #[serde(default)]
     #[schemars(extend("examples" = [[{ "group": "ig-a", "zone": "us-central1-a" }]]))]
     backends: Vec<BackendGroup>,
 }
@@ -183,10 +191,9 @@ struct BackendGroup {
     /// The zones that the members are dealt out to in turn. Default: none.
     #[schemars(example = ["us-central1-a", "us-central1-b"])]
     zones: Option<Vec<String>>,
-    /// How many members it has.
+    /// How many members it has. Default: 4; a group of `instance_groups` has its own.
     #[schemars(extend("x-unit" = "backends"))]
-    #[serde(default)]
-    size: MemberCount<4>,
+    size: Option<MemberCount<4>>,
     /// Whether its members are failover backends.
     #[serde(default)]
     failover: bool,
@@ -205,6 +212,28 @@ struct BackendGroup {
 }
 
 impl BackendGroup {
+    fn size(&self) -> u32 {
+        self.size.unwrap_or_default().get()
+    }
+
+    /// Checks that it says of a group that stands by itself what a service can say alone.
+    fn check_stands_apart(&self, path: &KeyPath) -> Result<(), Problem> {
+        let own = [
+            ("zone", self.zone.is_some()),
+            ("zones", self.zones.is_some()),
+            ("size", self.size.is_some()),
+            ("weight", self.weight.is_some()),
+            ("autoscaling_policy", self.autoscaling_policy.is_some()),
+        ];
+        match own.into_iter().find(|(_, is_there)| *is_there) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let help = format!("write it in [[instance_groups]] with name = {:?}", self.group.as_str());
+                refuse(path.key(key), "belongs to the group, which stands by itself here", help)
+            }
+        }
+    }
+
     fn resource(&self) -> ServiceBackend {
         ServiceBackend {
             group: Some(Reference::new(self.group.as_str())),
@@ -234,34 +263,55 @@ impl ServiceTable {
             name: rule.to_owned(),
             ip_protocol,
             load_balancing_scheme: Some(self.load_balancing_scheme),
-            backend_service: Some(Reference::new(NAME)),
+            backend_service: Some(Reference::new(self.name())),
             allow_global_access: Some(self.allow_global_access),
             is_mirroring_collector: Some(self.is_mirroring_collector),
             ..ForwardingRule::default()
         };
         let group = |group: &BackendGroup| InstanceGroup {
             name: group.group.as_str().to_owned(),
-            instances: members(group.group.as_str(), group.size.get()).collect(),
+            instances: members(group.group.as_str(), group.size()).collect(),
             ..InstanceGroup::default()
         };
         Resources {
             region: region.to_owned(),
-            health_checks: vec![check.modern(check.r#type.unwrap_or(ProbeType::Tcp))],
+            health_checks: vec![check.modern(check.asks().unwrap_or(ProbeType::Tcp))],
             instance_groups: self.backends.iter().map(group).collect(),
-            backend_services: vec![self.service()],
+            backend_services: vec![BackendService {
+                health_checks: vec![Reference::new(check.name())],
+                ..self.service()
+            }],
             forwarding_rules: vec![rule],
             ..Resources::default()
         }
     }
 
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_ref().map_or(NAME, ResourceName::as_str)
+    }
+
+    /// The resource of a service that stands at `path` in a list, over groups that stand by themselves.
+    pub(super) fn apart(&self, path: &KeyPath) -> Result<BackendService, Problem> {
+        if self.name.is_none() {
+            return Err(Problem::missing_key(path.clone(), "name"));
+        }
+        for (index, group) in self.backends.iter().enumerate() {
+            let path = path.key("backends").member(index);
+            group.check_stands_apart(&path)?;
+            group.resource().check().map_err(|error| Problem::of_resource(error, &path))?;
+        }
+        Ok(self.service())
+    }
+
     fn service(&self) -> BackendService {
         let draining_timeout_sec = Some(self.connection_draining.draining_timeout);
         BackendService {
-            name: NAME.to_owned(),
+            name: self.name().to_owned(),
             load_balancing_scheme: Some(self.load_balancing_scheme),
             protocol: Some(self.protocol),
             backends: self.backends.iter().map(BackendGroup::resource).collect(),
-            health_checks: vec![Reference::new(HealthCheckTable::NAME)],
+            health_checks: self.health_check.iter().map(Reference::new).collect(),
             session_affinity: self.session_affinity,
             locality_lb_policy: self.locality_lb_policy,
             network_pass_through_lb_traffic_policy: self.zonal_affinity.fields(),
@@ -313,12 +363,12 @@ impl ServiceTable {
             self.check_group(group, check, &path)?;
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
-            let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
+            let policy = policy.map(|keys| keys.policy(group.size(), server.workers, &path));
             let numbered = NumberedGroup {
                 name: group.group.as_str().to_owned(),
                 home: Home::Group(group.group.as_str().to_owned()),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
-                highest: group.size.get(),
+                highest: group.size(),
             };
             plans.push(GroupPlan {
                 group: numbered,
@@ -328,6 +378,7 @@ impl ServiceTable {
                 weight: group.weight.unwrap_or(Weight::ONE),
                 autoscaling: policy.transpose()?,
                 is_ever_served: true,
+                serves: ServedPorts::All,
             });
         }
         Ok(plans)

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{WorldTables, group_id, zone_id};
 use crate::compute::RuleProtocol;
-use crate::experiment::bounded::{Name, Span, Whole};
+use crate::experiment::bounded::{Name, OneOrMore, Span, Whole};
 use crate::experiment::files::DataFiles;
 use crate::experiment::keys::word;
 use crate::experiment::path::KeyPath;
@@ -19,7 +19,7 @@ use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::retransmission::SynRetransmission;
-use crate::sim::scenario::{ClientGroup, Lane, Lanes};
+use crate::sim::scenario::{ClientGroup, Lanes};
 use crate::time::SimDuration;
 use crate::unfit::Unfit;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile, Load};
@@ -51,8 +51,12 @@ pub(super) struct Client {
     /// The group whose members call their own load balancer. Default: none; kind backend needs it.
     #[schemars(example = &"ig-a")]
     group: Option<String>,
-    /// The protocol that it speaks. Default: TCP, or UDP where the forwarding rule takes nothing else.
-    protocol: Option<Protocol>,
+    /// The forwarding rules that it connects to, each as often as any other. Default: the only one.
+    #[schemars(extend("examples" = ["web-tcp"]))]
+    to: Option<OneOrMore<String>>,
+    /// The protocols that it speaks, from the same addresses; each of its connections goes to one rule by one protocol that
+    /// the rule takes. Default: TCP, or UDP where the forwarding rule takes nothing else.
+    protocol: Option<OneOrMore<Protocol>>,
     /// The share of its UDP requests that are sent in fragments.
     #[serde(default)]
     fragmented: Ratio,
@@ -156,9 +160,17 @@ impl BalancerKind {
     }
 }
 
+/// What clients send to: a forwarding rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Front {
+    pub(super) rule: RuleId,
+    pub(super) name: String,
+    pub(super) kind: BalancerKind,
+}
+
 pub(super) fn clients(
     world: &WorldTables,
-    front: BalancerKind,
+    fronts: &[Front],
     files: &DataFiles,
     builder: &mut ScenarioBuilder,
 ) -> Result<(), Problem> {
@@ -184,16 +196,25 @@ pub(super) fn clients(
     distinct(&names, |index| list.member(index).key("name"))?;
     for ((index, client), own) in written.iter().enumerate().zip(own) {
         let path = list.member(index);
+        let fronts = client.fronts(fronts, &path)?;
         let (origin, outside) = match own.first() {
             Some(member) => (TrafficOrigin::Zone(builder.backends()[*member].zone), String::new()),
-            None => client.whereabouts(region, builder.zones(), front, &path)?,
+            None => {
+                let mut found = fronts.iter();
+                let first =
+                    found.next().map_or(BalancerKind::Internal(RuleProtocol::Tcp), |front| front.kind);
+                let whereabouts = client.whereabouts(region, builder.zones(), first, &path)?;
+                for other in found {
+                    client.whereabouts(region, builder.zones(), other.kind, &path)?;
+                }
+                whereabouts
+            }
         };
-        let protocol = client.protocol(front, &path)?;
+        let lanes = client.lanes(&fronts, &path)?;
         client.check_connections(&path)?;
         let addresses = client.addresses(&own);
         let arrivals = client.arrivals(addresses, world.load, files, path.key("arrivals"))?;
         let group = builder.clients(client.name.as_str(), (origin, &outside), arrivals);
-        let lanes = Lanes::one(Lane { rule: RuleId::from_index(0), protocol });
         *group = ClientGroup { lanes, addresses, own_backends: own, ..client.over(group) };
     }
     Ok(())
@@ -244,37 +265,106 @@ impl Client {
         Ok(())
     }
 
-    /// The protocol that it speaks, if the load balancer at `front` takes that, and its packets are possible.
-    fn protocol(&self, front: BalancerKind, path: &KeyPath) -> Result<Protocol, Problem> {
+    /// The rules that it sends to.
+    fn fronts<'a>(&self, fronts: &'a [Front], path: &KeyPath) -> Result<Vec<&'a Front>, Problem> {
+        let names = || fronts.iter().map(|front| front.name.as_str());
+        let Some(to) = &self.to else {
+            return match fronts {
+                [only] => Ok(vec![only]),
+                _ => {
+                    let example = names().next().unwrap_or("web");
+                    let help = format!("add to = {example:?}, or a list of rules");
+                    refuse(path.clone(), "has no `to`, and there are several forwarding rules", help)
+                }
+            };
+        };
+        let path = path.key("to");
+        distinct(to.values(), |index| if to.is_list() { path.member(index) } else { path.clone() })?;
+        let find = |(index, name): (usize, &String)| {
+            let place = if to.is_list() { path.member(index) } else { path.clone() };
+            let found = fronts.iter().find(|front| front.name == *name);
+            found.ok_or_else(|| Problem::unknown_name(place, name, "forwarding rules", names()))
+        };
+        to.values().iter().enumerate().map(find).collect()
+    }
+
+    /// What it sends to, and by which protocols, if the rules take those, and its packets are possible.
+    fn lanes(&self, fronts: &[&Front], path: &KeyPath) -> Result<Lanes, Problem> {
+        for front in fronts {
+            self.check_next_hop(front.kind, path)?;
+        }
+        let spoken = match &self.protocol {
+            Some(protocols) => {
+                let place = path.key("protocol");
+                let names: Vec<&str> = protocols.values().iter().map(|protocol| protocol.name()).collect();
+                distinct(&names, |index| place.member(index))?;
+                protocols.values().to_vec()
+            }
+            None => {
+                let mut usual: Vec<Protocol> = fronts.iter().map(|front| front.kind.protocols()[0]).collect();
+                usual.sort_unstable();
+                usual.dedup();
+                usual
+            }
+        };
         let is_next_hop = self.destinations.get() > 1;
-        match front {
+        // A next hop forwards everything (NHOP-1).
+        let taken = |front: &Front| if is_next_hop { &Protocol::ALL } else { front.kind.protocols() };
+        for protocol in &spoken {
+            if !fronts.iter().any(|front| taken(front).contains(protocol)) {
+                let what = format!("is {}, which the forwarding rule does not take", protocol.name());
+                let help = fronts.first().map_or_else(String::new, |front| front.kind.help(*protocol));
+                return refuse(path.key("protocol"), what, help);
+            }
+        }
+        for front in fronts {
+            if !spoken.iter().any(|protocol| taken(front).contains(protocol)) {
+                let what = format!("leads to {:?}, which takes none of its protocols", front.name);
+                return refuse(path.key("to"), what, front.kind.help(spoken[0]));
+            }
+        }
+        self.check_protocols(&spoken, path)?;
+        let rules: Vec<RuleId> = fronts.iter().map(|front| front.rule).collect();
+        let takes = |rule, protocol| {
+            fronts.iter().any(|front| front.rule == rule && taken(front).contains(&protocol))
+        };
+        let lanes = Lanes::all(&rules, &spoken, takes).filter(|lanes| lanes.count() <= Lanes::MOST);
+        lanes.ok_or_else(|| {
+            let what = format!("names {} rules", rules.len());
+            let help = format!("write at most {} rules and protocols together", Lanes::MOST);
+            Problem::new(path.key("to"), format!(" {what}"), Some(help))
+        })
+    }
+
+    /// Checks that nothing stands there that none of the protocols it `spoken` has.
+    fn check_protocols(&self, spoken: &[Protocol], path: &KeyPath) -> Result<(), Problem> {
+        let name = spoken[0].name();
+        if !self.fragmented.is_zero() && !spoken.contains(&Protocol::Udp) {
+            let what = format!("has no meaning for {name}");
+            return refuse(path.key("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
+        }
+        if self.syn_retransmission != SynRetransmission::default() && !spoken.contains(&Protocol::Tcp) {
+            let what = format!("has no meaning for {name}, which has no SYN");
+            return refuse(path.key("syn_retransmission"), what, "leave it out, or write protocol = \"TCP\"");
+        }
+        Ok(())
+    }
+
+    /// Checks that a load balancer of this `kind` can be a next hop, if it is to be one.
+    fn check_next_hop(&self, kind: BalancerKind, path: &KeyPath) -> Result<(), Problem> {
+        let is_next_hop = self.destinations.get() > 1;
+        match kind {
             BalancerKind::External(_) | BalancerKind::TargetPool(_) if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";
-                return refuse(path.key("destinations"), "needs a next hop", help);
+                refuse(path.key("destinations"), "needs a next hop", help)
             }
             BalancerKind::Internal(RuleProtocol::L3Default) if is_next_hop => {
                 let what = "makes the load balancer a next hop, and a rule of protocol L3_DEFAULT drops everything then";
                 let help = "write forwarding_rule.ip_protocol = \"TCP\" or \"UDP\": a next hop forwards all protocols";
-                return refuse(path.key("destinations"), what, help);
+                refuse(path.key("destinations"), what, help)
             }
-            _ => {}
+            _ => Ok(()),
         }
-        // A next hop forwards everything (NHOP-1).
-        let taken = if is_next_hop { &Protocol::ALL } else { front.protocols() };
-        let protocol = self.protocol.unwrap_or(front.protocols()[0]);
-        if !taken.contains(&protocol) {
-            let what = format!("is {}, which the forwarding rule does not take", protocol.name());
-            return refuse(path.key("protocol"), what, front.help(protocol));
-        }
-        if !self.fragmented.is_zero() && protocol != Protocol::Udp {
-            let what = format!("has no meaning for {}", protocol.name());
-            return refuse(path.key("fragmented"), what, "leave it out, or write protocol = \"UDP\"");
-        }
-        if self.syn_retransmission != SynRetransmission::default() && protocol != Protocol::Tcp {
-            let what = format!("has no meaning for {}, which has no SYN", protocol.name());
-            return refuse(path.key("syn_retransmission"), what, "leave it out, or write protocol = \"TCP\"");
-        }
-        Ok(protocol)
     }
 
     /// The members that it is, if it is a group of backends: those that the group has at first, which are in one zone.
@@ -300,7 +390,7 @@ impl Client {
         };
         let group = group_id(builder, name, path.key("group"))?;
         let members = builder.backends().pairs().filter(|(_, spec)| spec.group == group);
-        let members = members.filter(|(id, _)| builder.members()[*id].configured);
+        let members = members.filter(|(id, _)| builder.is_configured(*id));
         let members: Vec<(BackendId, ZoneId)> = members.map(|(id, spec)| (id, spec.zone)).collect();
         let Some((_, zone)) = members.first() else {
             let what = format!("is {name:?}, which serves nobody");

@@ -316,7 +316,7 @@ impl Site<'_> {
         let changes = self.scenario.operations.iter().flat_map(|operation| &operation.changes);
         changes.filter_map(|change| match change {
             RegionChange::Balancer(_, change) => Some(change),
-            RegionChange::Retarget(..) => None,
+            RegionChange::Retarget(..) | RegionChange::Reach(..) => None,
         })
     }
 

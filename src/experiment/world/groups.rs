@@ -16,7 +16,7 @@ use crate::lb::weight::WeightState;
 use crate::random::Distribution;
 use crate::sim::builder::{GroupMember, ScenarioBuilder};
 use crate::sim::scenario::{
-    AutoscalingPolicy, Discipline, Failures, Group, Membership, Server, SlowStart, Workers,
+    AutoscalingPolicy, Discipline, Failures, Group, Membership, ServedPorts, Server, SlowStart, Workers,
 };
 use crate::time::SimDuration;
 
@@ -146,6 +146,7 @@ pub(super) struct GroupPlan {
     pub(super) weight: Weight,
     pub(super) autoscaling: Option<AutoscalingPolicy>,
     pub(super) is_ever_served: bool,
+    pub(super) serves: ServedPorts,
 }
 
 /// Puts the backends that `plans` describe, which stand in the list at `list`, into `builder`; they are the machines of
@@ -196,7 +197,8 @@ impl GroupPlan {
         let ever = (1..=self.ever()).zip(zones.iter().cycle());
         let members = ever.map(|(_, zone)| GroupMember::in_zone(*zone));
         let (name, server, weight) = (name.clone(), self.server.clone(), self.weight.get());
-        builder.group(Group { name, server, weight, autoscaling: self.autoscaling }, members);
+        let (autoscaling, serves) = (self.autoscaling, self.serves.clone());
+        builder.group(Group { name, server, weight, autoscaling, serves }, members);
         for spec in builder.backends().iter().skip(plane.machines.len()) {
             plane.machines.push(PlannedInstance { name: spec.name.clone(), home: Some(home.clone()) });
         }

@@ -1,13 +1,15 @@
 //! `[[operations]]`: what an operator does, when.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
 use super::before_the_end;
 use super::groups::GroupPlan;
 use super::operator::{Operator, Verb};
+use crate::compute::{ApiError, ControlPlane, Instance, Method, Target};
 use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, refuse};
@@ -22,19 +24,61 @@ use crate::time::{SimDuration, SimTime};
 pub(super) struct WrittenOperation<'a> {
     /// When it takes effect, on the clock that starts with the warm-up.
     at: SimDuration,
-    pub(super) verb: Verb,
+    pub(super) call: Call,
     node: Node<'a>,
     path: KeyPath,
 }
 
 const COMMON: &[&str] = &["at", "do"];
 
+/// What an operator calls: a method of the API by its own name, or a short form.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Call {
+    Short(Verb),
+    Method(Method),
+}
+
+impl JsonSchema for Call {
+    fn schema_name() -> Cow<'static, str> {
+        "operation".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Verb::json_schema(generator);
+        let methods = Method::json_schema(generator);
+        let methods = methods.get("oneOf").and_then(|it| it.as_array()).cloned().unwrap_or_default();
+        if let Some(all) = schema.get_mut("oneOf").and_then(|it| it.as_array_mut()) {
+            all.extend(methods);
+        }
+        schema
+    }
+}
+
+impl Call {
+    fn by(&self, operator: &mut Operator) -> Result<Vec<RegionChange>, ApiError> {
+        match self {
+            Self::Short(verb) => operator.apply(verb),
+            Self::Method(method) => operator.call(method),
+        }
+    }
+
+    /// Reads what the table `node` at `path` calls.
+    fn read(node: Node<'_>, path: &KeyPath) -> Result<Self, Problem> {
+        let name = node.get("do").map(Node::to_value);
+        let is_method = name.as_ref().and_then(|name| name.as_str()).is_some_and(|name| name.contains('.'));
+        if is_method {
+            return read_tagged(node, "do", COMMON, path).map(Self::Method);
+        }
+        read_tagged(node, "do", COMMON, path).map(Self::Short)
+    }
+}
+
 #[derive(JsonSchema)]
 pub(super) struct OperationKeys {
     #[schemars(flatten)]
     _head: Head,
     #[schemars(flatten)]
-    _verb: Verb,
+    _call: Call,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,8 +97,8 @@ pub(super) fn operations(root: Node<'_>) -> Result<Vec<WrittenOperation<'_>>, Pr
     let members = written.members().unwrap_or_default().into_iter().zip(heads).enumerate();
     let operations = members.map(|(index, (node, Head { at }))| {
         let path = list.member(index);
-        let verb = read_tagged(node, "do", COMMON, &path).map_err(Problem::with_reason)?;
-        Ok(WrittenOperation { at, verb, node, path })
+        let call = Call::read(node, &path).map_err(Problem::with_reason)?;
+        Ok(WrittenOperation { at, call, node, path })
     });
     operations.collect()
 }
@@ -71,6 +115,47 @@ fn in_time<'a, 'b>(operations: &'b [WrittenOperation<'a>]) -> Vec<&'b WrittenOpe
 }
 
 impl WrittenOperation<'_> {
+    /// The rules that it creates.
+    pub(super) fn rules(&self) -> Option<&str> {
+        match &self.call {
+            Call::Method(Method::InsertForwardingRule(_)) => self.text("name"),
+            _ => None,
+        }
+    }
+
+    /// What it leads a rule to.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &str> {
+        let leads =
+            matches!(self.call, Call::Method(Method::InsertForwardingRule(_) | Method::SetTarget { .. }));
+        let keys = ["target", "backend_service"].into_iter().filter(move |_| leads);
+        keys.filter_map(|key| self.text(key)?.rsplit('/').next())
+    }
+
+    /// What it creates that a rule can lead to.
+    pub(super) fn inserts(&self) -> Option<Target> {
+        let name = || self.text("name").map(str::to_owned);
+        match &self.call {
+            Call::Method(Method::InsertBackendService(_)) => name().map(Target::Service),
+            Call::Method(Method::InsertTargetPool(_)) => name().map(Target::Pool),
+            _ => None,
+        }
+    }
+
+    /// The machine that it creates, and where the operation stands.
+    pub(super) fn new_instance(&self) -> Option<(Instance, &KeyPath)> {
+        match &self.call {
+            Call::Method(Method::InsertInstance(keys)) => Some((keys.resource(), &self.path)),
+            _ => None,
+        }
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.node.get(key)? {
+            Node::Scalar(value) => value.as_str(),
+            _ => None,
+        }
+    }
+
     /// What it does, with its keys: `drain zone = "us-central1-a"`.
     fn words(&self) -> String {
         let verb = self.node.get("do").map(Node::to_value);
@@ -83,7 +168,7 @@ impl WrittenOperation<'_> {
 
 pub(super) fn count_added(operations: &[WrittenOperation<'_>], plans: &mut [GroupPlan]) {
     for operation in operations {
-        if let Verb::AddInstances { group, count } = &operation.verb {
+        if let Call::Short(Verb::AddInstances { group, count }) = &operation.call {
             let plan = plans.iter_mut().find(|plan| plan.group.name == *group);
             plan.into_iter().for_each(|plan| plan.added = plan.added.saturating_add(count.get()));
         }
@@ -97,6 +182,8 @@ pub(super) struct History<'a> {
     pub(super) operations: Vec<Operation>,
     /// The backends that exist from the beginning, and from each operation on.
     existing: Vec<(SimTime, BTreeSet<BackendId>)>,
+    /// The resources as the last of them leaves them.
+    pub(super) last: ControlPlane,
 }
 
 impl<'a> History<'a> {
@@ -112,10 +199,10 @@ impl<'a> History<'a> {
         times.collect::<Result<Vec<_>, _>>()?;
         let mut existing = vec![(SimTime::ZERO, operator.plane.backends())];
         let done = in_time(operations).into_iter().map(|operation| {
-            let WrittenOperation { at, verb, node, path } = operation;
+            let WrittenOperation { at, call, node, path } = operation;
             let has = |key: &str| node.get(key).is_some();
             let changes =
-                operator.apply(verb).map_err(|error| Problem::of_operation(error, path, *at, has))?;
+                call.by(&mut operator).map_err(|error| Problem::of_operation(error, path, *at, has))?;
             if changes.iter().filter_map(RegionChange::member).any(|backend| world.is_autoscaled(backend)) {
                 let what = "changes the members of a group that has an autoscaling_policy";
                 return refuse(path.clone(), what, "leave the operation out, or the policy");
@@ -124,13 +211,14 @@ impl<'a> History<'a> {
             existing.push((at, operator.plane.backends()));
             Ok(Operation { at, changes, words: operation.words() })
         });
-        Ok(Self { world, operations: done.collect::<Result<_, _>>()?, existing })
+        let operations = done.collect::<Result<_, _>>()?;
+        Ok(Self { world, operations, existing, last: operator.plane })
     }
 
     /// The backends that serve at time `at`, before what happens then: those that exist, and those that were removed and
     /// still drain.
     pub(super) fn running(&self, at: SimTime) -> BTreeSet<BackendId> {
-        let draining_timeout = self.world.balancer.draining_timeout;
+        let draining_timeout = self.world.draining_timeout();
         let ends = self.existing.iter().skip(1).map(|(end, _)| *end).chain([SimTime::NEVER]);
         let states = self.existing.iter().zip(ends).enumerate();
         let current = states.filter(|(number, ((start, _), end))| {

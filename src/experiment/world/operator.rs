@@ -12,7 +12,7 @@ use super::backend_service::{FailoverKeys, TrackingKeys, ZonalAffinityKeys};
 use super::groups::{MemberCount, NumberedGroup};
 use super::health_check::HealthCheckTable;
 use crate::compute::{
-    ApiError, BackendService, ControlPlane, Reason, Reference, Resources, quoted, session_affinity,
+    ApiError, BackendService, ControlPlane, Method, Reason, Reference, Resources, quoted, session_affinity,
 };
 use crate::experiment::bounded::Whole;
 use crate::ids::{IdVec, ZoneId};
@@ -119,6 +119,16 @@ const GROUP: &[&str] = &["group"];
 const BACKENDS: &[&str] = &["backends"];
 
 impl Operator {
+    /// Calls a method of the API by its own name.
+    pub(super) fn call(&mut self, method: &Method) -> Answer {
+        if matches!(method, Method::PatchHealthCheck(_) | Method::PatchHttpHealthCheck(_)) {
+            let what = "a health check that judges can't change here while it does";
+            let help = "write another health check, and lead the service or the pool to it";
+            return Err(ApiError::own(VERB, what, help));
+        }
+        self.plane.call(|resources| resources.call(method))
+    }
+
     pub(super) fn apply(&mut self, verb: &Verb) -> Answer {
         match verb {
             Verb::SetZonalAffinity(keys) => {
@@ -297,9 +307,13 @@ impl Operator {
     }
 
     fn service(&self) -> Result<String, ApiError> {
-        let rules = &self.plane.resources.forwarding_rules;
-        let service = rules.iter().find_map(|rule| rule.backend_service.as_ref());
-        service.map(|service| service.name().to_owned()).ok_or_else(|| {
+        let services = &self.plane.resources.backend_services;
+        if services.len() > 1 {
+            let what = "there are several backend services";
+            let help = "write do = \"backend_services.patch\" with backend_service = \"…\"";
+            return Err(ApiError::own(VERB, what, help));
+        }
+        services.first().map(|service| service.name.clone()).ok_or_else(|| {
             let help = "use the verbs of target pools: add_instances, remove_instances, add_health_check, \
                         remove_health_check, set_backup, drain, delete_target_pool";
             let what = "there is no backend service: the load balancer has target pools";

@@ -1,7 +1,9 @@
 //! `[forwarding_rule]`, of either kind of load balancer, and `[[target_pools]]`: an external one by target pool.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::autoscaling::AutoscalingKeys;
 use super::groups::{GroupPlan, NumberedGroup, ServerKeys, Weight, members, zones_of};
@@ -19,7 +21,7 @@ use crate::lb::MAX_BACKENDS;
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::ratio::Ratio;
 use crate::lb::selection::TableSize;
-use crate::sim::scenario::Server;
+use crate::sim::scenario::{ServedPorts, Server};
 
 /// `[forwarding_rule]`: where traffic comes from. Beside `[backend_service]` it leads there.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -56,10 +58,37 @@ pub(super) struct PoolTable {
     #[schemars(example = ["default"])]
     #[serde(default)]
     health_checks: Vec<String>,
-    /// Its instances.
+    /// Its instances, each a table; beside `forwarding_rules` the names of instances or of groups.
     #[schemars(extend("examples" = [[{ "name": "ig-a", "zone": "us-central1-a" }]]))]
     #[serde(default)]
-    instances: Vec<PoolInstances>,
+    instances: Vec<PoolMember>,
+}
+
+/// Instances of a pool: their name alone where they stand by themselves.
+#[derive(Debug, JsonSchema)]
+#[schemars(with = "PoolInstances")]
+enum PoolMember {
+    Here(PoolInstances),
+    ByName(String),
+}
+
+impl<'de> Deserialize<'de> for PoolMember {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Written;
+        impl<'de> Visitor<'de> for Written {
+            type Value = PoolMember;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table with name and zone, or beside forwarding_rules the name of an instance or a group")
+            }
+            fn visit_str<E>(self, name: &str) -> Result<PoolMember, E> {
+                Ok(PoolMember::ByName(name.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PoolMember, A::Error> {
+                PoolInstances::deserialize(MapAccessDeserializer::new(map)).map(PoolMember::Here)
+            }
+        }
+        deserializer.deserialize_any(Written)
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -119,10 +148,46 @@ pub(super) fn resources(
 }
 
 impl PoolTable {
+    pub(super) fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The groups of instances that stand in it.
+    fn groups(&self) -> impl Iterator<Item = &PoolInstances> {
+        self.instances.iter().filter_map(|member| match member {
+            PoolMember::Here(group) => Some(group),
+            PoolMember::ByName(_) => None,
+        })
+    }
+
+    /// The pool at `path` over instances that stand by themselves.
+    pub(super) fn apart(
+        &self,
+        named: impl Fn(&[String], &KeyPath) -> Result<Vec<Reference>, Problem>,
+        path: &KeyPath,
+    ) -> Result<TargetPool, Problem> {
+        let mut names = Vec::new();
+        for (index, member) in self.instances.iter().enumerate() {
+            match member {
+                PoolMember::ByName(name) => names.push(name.clone()),
+                PoolMember::Here(group) => {
+                    let help = format!(
+                        "write instances = [{:?}], and the group itself as one of [[instance_groups]]",
+                        group.name.as_str()
+                    );
+                    let path = path.key("instances").member(index);
+                    return refuse(path, "is a table, but resources stand by themselves here", help);
+                }
+            }
+        }
+        let instances = named(&names, &path.key("instances"))?;
+        Ok(TargetPool { instances, ..self.resource() })
+    }
+
     fn resource(&self) -> TargetPool {
         // An empty name is none, and a ratio beside it has no effect.
         let backup = self.backup_pool.as_deref();
-        let members = self.instances.iter().flat_map(|group| members(group.name.as_str(), group.size.get()));
+        let members = self.groups().flat_map(|group| members(group.name.as_str(), group.size.get()));
         TargetPool {
             name: self.name.as_str().to_owned(),
             session_affinity: self.session_affinity,
@@ -181,7 +246,7 @@ pub(super) fn groups(
         let name = pool.name.as_str();
         let home = Home::Pool(name.to_owned());
         let is_ever_served = name == target || Some(name) == backup || becomes_backup(name);
-        for (number, group) in pool.instances.iter().enumerate() {
+        for (number, group) in pool.groups().enumerate() {
             let path = list().member(index).key("instances").member(number);
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
@@ -200,6 +265,7 @@ pub(super) fn groups(
                 weight: Weight::ONE,
                 autoscaling: policy.transpose()?,
                 is_ever_served,
+                serves: ServedPorts::All,
             });
         }
     }

@@ -34,6 +34,28 @@ pub struct Judge {
     pub name: String,
     /// How it probes, and what follows.
     pub check: HealthChecking,
+    /// Which port it asks.
+    pub port: u16,
+}
+
+/// Which ports of a machine answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServedPorts {
+    /// All.
+    #[default]
+    All,
+    /// These alone: on others nobody listens, and its system refuses.
+    Some(Vec<u16>),
+}
+
+impl ServedPorts {
+    /// Whether `port` answers.
+    pub fn has(&self, port: u16) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some(ports) => ports.contains(&port),
+        }
+    }
 }
 
 /// A forwarding rule: what clients send to.
@@ -47,6 +69,8 @@ pub struct RuleSpec {
     pub address: u32,
     /// The port that its clients send to.
     pub port: u16,
+    /// Whether clients of other regions reach it (ZON-4).
+    pub is_reached_from_elsewhere: bool,
 }
 
 impl RuleSpec {
