@@ -145,13 +145,76 @@ pub fn hash_bytes(seed: u64, bytes: &[u8]) -> u64 {
     })
 }
 
+/// The same, of bytes that come one after the other.
+#[derive(Debug)]
+pub struct BytesHash {
+    hash: u64,
+    /// The beginning of the next word, and how much of that there is.
+    word: ([u8; 8], usize),
+}
+
+impl BytesHash {
+    /// Of `length` bytes.
+    pub fn new(seed: u64, length: usize) -> Self {
+        Self { hash: mix(seed ^ length as u64), word: ([0; 8], 0) }
+    }
+
+    /// Of all bytes that have come.
+    pub fn finish(mut self) -> u64 {
+        if self.word.1 > 0 {
+            self.word.0[self.word.1..].fill(0);
+            self.end_word();
+        }
+        self.hash
+    }
+
+    fn end_word(&mut self) {
+        self.hash = mix(self.hash ^ u64::from_le_bytes(self.word.0));
+        self.word.1 = 0;
+    }
+}
+
+impl std::io::Write for BytesHash {
+    fn write(&mut self, mut bytes: &[u8]) -> std::io::Result<usize> {
+        let all = bytes.len();
+        while !bytes.is_empty() {
+            let (word, filled) = &mut self.word;
+            let taken = bytes.len().min(word.len() - *filled);
+            word[*filled..*filled + taken].copy_from_slice(&bytes[..taken]);
+            *filled += taken;
+            bytes = &bytes[taken..];
+            if *filled == word.len() {
+                self.end_word();
+            }
+        }
+        Ok(all)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::io::Write;
 
     use rand::Rng;
 
     use super::*;
+
+    #[test]
+    fn bytes_have_one_hash_in_any_pieces() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for length in 0..bytes.len() {
+            for piece in [1, 3, 8, 11, 64] {
+                let mut hash = BytesHash::new(5, length);
+                bytes[..length].chunks(piece).for_each(|piece| hash.write_all(piece).unwrap());
+                assert_eq!(hash.finish(), hash_bytes(5, &bytes[..length]), "{length} in pieces of {piece}");
+            }
+        }
+    }
 
     #[test]
     fn every_part_of_a_key_makes_another_stream() {

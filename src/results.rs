@@ -13,6 +13,7 @@ pub mod record;
 pub mod steadiness;
 pub mod table;
 pub mod tables;
+mod thinned;
 
 #[cfg(test)]
 pub(crate) mod sample;
@@ -34,6 +35,7 @@ use description::Description;
 use disk::open_regular;
 use error::ResultsError;
 use table::{CsvTable, rows, rows_if_there};
+use thinned::ThinTimeline;
 
 /// The name of the folder of an unfinished job in its results folder: its journal, and the files that it has made so far.
 pub const JOURNAL: &str = ".zonesim-journal";
@@ -93,8 +95,10 @@ pub struct Results {
     pub backends: Vec<BackendRow>,
     /// Connections by outcome.
     pub decisions: Vec<DecisionRow>,
-    /// Rates and levels over time.
+    /// Rates and levels over time, of the cells of which they were asked for.
     pub timeline: Vec<TimelineRow>,
+    /// How many samples in a row one of these is the mean of at most; 1 where none are too many for a chart.
+    pub samples_per_row: usize,
 }
 
 /// One arm with one value of every axis.
@@ -122,22 +126,35 @@ pub struct Run {
 }
 
 impl Results {
-    /// Reads the folder `dir`.
+    /// Reads the folder `dir`; of the timeline nothing is kept.
     ///
     /// # Errors
     /// If a file can't be read, is half-written, or holds something else than it should; rows are missing, twice there, or of
     /// no run.
     pub fn read(dir: &Path) -> Result<Self, ResultsError> {
+        Self::read_with_timeline(dir, |_| BTreeSet::new())
+    }
+
+    /// Reads the folder `dir`, with the timeline of the cells that `cells` tells from all the rest; a long one is thinned, for it
+    /// may have more rows than memory has room for.
+    ///
+    /// # Errors
+    /// As of [`Results::read`].
+    pub fn read_with_timeline(
+        dir: &Path,
+        cells: impl FnOnce(&Self) -> BTreeSet<usize>,
+    ) -> Result<Self, ResultsError> {
         let scalars = Self::read_scalars(dir)?;
         let known = Known::of(&scalars);
         let summary = rows::<SummaryRow>(dir, |row| known.check_cell(row))?;
-        let results = Self {
+        let mut results = Self {
             summary: summary.into_iter().map(|row| ((row.cell, row.metric.clone()), row)).collect(),
             backends: known.rows_of_all(dir)?,
             decisions: rows_if_there(dir, |row| known.check_run(row))?,
-            timeline: rows_if_there(dir, |row| known.check_cell(row))?,
             ..scalars
         };
+        let ThinTimeline { rows, width } = thinned::read(dir, &cells(&results), |row| known.check_cell(row))?;
+        (results.timeline, results.samples_per_row) = (rows, width);
         let metrics = || results.metrics.iter().filter(|metric| Metric::find(metric).is_some());
         let pairs =
             results.cells.iter().flat_map(|cell| metrics().map(|metric| (cell.number, metric.clone())));
@@ -185,6 +202,7 @@ impl Results {
             backends: Vec::new(),
             decisions: Vec::new(),
             timeline: Vec::new(),
+            samples_per_row: 1,
         };
         let known = Known::of(&results);
         // A run in which nothing was ever answered has no latency.

@@ -20,6 +20,7 @@ mod steps;
 mod versus;
 mod zones;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Figure;
@@ -100,6 +101,11 @@ pub fn check_requests(dir: &Path, results: &Results) -> Result<(), QuestionError
     Ok(())
 }
 
+/// The cells of which [`figures`] shows the timeline.
+pub(super) fn with_timeline(results: &Results) -> BTreeSet<usize> {
+    timeline::shown(results)
+}
+
 /// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling
 /// `on_chart` of each as it is done.
 pub fn draw_all(
@@ -107,7 +113,7 @@ pub fn draw_all(
     formats: &[Format],
     mut on_chart: impl FnMut(&Path),
 ) -> Result<Vec<PathBuf>, FiguresError> {
-    let results = Results::read(results_dir)?;
+    let results = Results::read_with_timeline(results_dir, with_timeline)?;
     check_requests(results_dir, &results)?;
     let dir = results_dir.join(CHARTS);
     make_folder(&dir).map_err(|source| WriteError { path: dir.clone(), source })?;

@@ -52,7 +52,7 @@ pub fn html(dir: &Path) -> Result<String, FiguresError> {
 impl Subject {
     fn read(dir: &Path) -> Result<Self, FiguresError> {
         let observed = Observed::read(dir)?;
-        let results = Results::read(dir)?;
+        let results = Results::read_with_timeline(dir, charts::with_timeline)?;
         let experiment = text_if_there(&dir.join(description::EXPERIMENT))?;
         charts::check_requests(dir, &results)?;
         let mut gaps: Vec<String> = missing_details(dir)

@@ -7,9 +7,11 @@
 //! The checksum of a run takes in what the job is, so that each line tells for itself whether it is whole and of this job. A
 //! line that is not costs its own run, which is simulated again.
 
+mod line;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Seek};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,10 +26,10 @@ use super::shard::Shard;
 use super::warmup::FoundWarmup;
 use crate::experiment::Experiment;
 use crate::random::hash_bytes;
-
-use crate::results::disk::{append, is_file, is_folder, make_folder, step};
+use crate::results::disk::{is_file, is_folder, make_folder, step};
 use crate::results::{JOURNAL_FILE, building, is_unfinished};
 use crate::sim::outcome::Outcome;
+use line::{append_line, checked, read_line};
 
 /// What finished runs did: what must be known of an outcome before its turn comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -133,8 +135,6 @@ pub(super) struct Journal {
     is_synced: bool,
 }
 
-/// The hexadecimal digits of a checksum.
-const DIGITS: usize = 16;
 /// What the checksum of a header begins with.
 const HEADER_KEY: u64 = 0;
 
@@ -146,19 +146,6 @@ const ACTION: &str = "use the journal";
 const SYNC_INTERVAL: Duration = Duration::from_millis(200);
 /// Where that is slow, as in a mounted bucket, it may take one part in so many of the time.
 const SYNC_SHARE: u32 = 20;
-
-/// What is in a line behind its checksum, if that is right.
-fn checked(line: &[u8], key: u64) -> Option<&[u8]> {
-    let (digits, rest) = line.strip_suffix(b"\n")?.split_at_checked(DIGITS)?;
-    let found = u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
-    let json = rest.strip_prefix(b" ")?;
-    // No other spelling of the same number.
-    (digits == checksum(key, json).as_bytes() && found == hash_bytes(key, json)).then_some(json)
-}
-
-fn checksum(key: u64, json: &[u8]) -> String {
-    format!("{:0DIGITS$x}", hash_bytes(key, json))
-}
 
 impl Journal {
     /// Begins a new journal in `folder`, replacing one in which nothing is written.
@@ -375,14 +362,10 @@ impl Journal {
     /// What `run` found, if it is in the journal.
     pub(super) fn outcome(&mut self, run: RunId) -> Result<Option<Outcome>, JobError> {
         let Some((start, length, number)) = self.lines.get(&run).copied() else { return Ok(None) };
-        let mut line = vec![0; length];
-        let read = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.read_exact(&mut line));
-        let found = read.and_then(|()| {
-            let changed = || io::Error::other(format!("line {number} has changed since it was opened"));
-            let json = checked(&line, self.key).ok_or_else(changed)?;
-            serde_json::from_slice::<RunLine<Outcome>>(json).map_err(io::Error::from)
-        });
-        found.map(|line| Some(line.outcome)).map_err(|source| self.error(source))
+        let found = read_line::<RunLine<Outcome>>(&mut self.file, (start, length), self.key);
+        let changed = || io::Error::other(format!("line {number} has changed since it was opened"));
+        let line = found.and_then(|line| line.ok_or_else(changed)).map_err(|source| self.error(source))?;
+        Ok(Some(line.outcome))
     }
 
     pub(super) fn add(&mut self, run: RunId, outcome: &Outcome) -> Result<(), JobError> {
@@ -424,12 +407,10 @@ impl Journal {
 
     /// Adds a line; tells where it begins and how long it is.
     fn append(&mut self, line: &impl Serialize, key: u64) -> Result<(u64, usize), JobError> {
-        let json = serde_json::to_vec(line).expect("plain data");
-        let bytes = [checksum(key, &json).as_bytes(), b" ", &json, b"\n"].concat();
-        append(&mut self.file, &bytes).map_err(|source| self.error(source))?;
+        let length = append_line(&mut self.file, line, key).map_err(|source| self.error(source))?;
         self.is_synced = false;
-        let place = (self.length, bytes.len());
-        self.length += bytes.len() as u64;
+        let place = (self.length, length);
+        self.length += length as u64;
         Ok(place)
     }
 

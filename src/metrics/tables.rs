@@ -105,7 +105,7 @@ pub use health::HealthRow;
 pub use latency::LatencyRow;
 pub use packets::PacketRow;
 pub use summary::{MetricSummary, SummaryRow, summarize};
-pub use timeline::{MeanTimeline, TimelineRow};
+pub use timeline::{MeanTimeline, TIMELINE_NUMBERS, TimelineRow};
 pub use traffic::TrafficRow;
 pub use zones::ZoneRow;
 

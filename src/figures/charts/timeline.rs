@@ -2,7 +2,7 @@
 
 mod faults;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::axis::ValueAxis;
 use super::zones::{self, Zones};
@@ -70,6 +70,11 @@ fn to(row: &TimelineRow) -> &str {
     &row.backend_zone
 }
 
+/// The cells that are shown.
+pub(super) fn shown(results: &Results) -> BTreeSet<usize> {
+    cells::representatives(results, MOST_COLUMNS).cells.iter().map(|cell| cell.number).collect()
+}
+
 pub(super) fn figure(results: &Results) -> Option<Figure> {
     let selection = cells::representatives(results, MOST_COLUMNS);
     let shown: Vec<Vec<&TimelineRow>> = selection.cells.iter().map(|cell| samples(results, cell)).collect();
@@ -110,6 +115,13 @@ fn samples<'a>(results: &'a Results, cell: &ResultCell) -> Vec<&'a TimelineRow> 
     if single.is_empty() { all } else { single }
 }
 
+/// When the longest window of the cells ends, in seconds, if that is known.
+fn window_end(results: &Results) -> Option<f64> {
+    let timing = results.description.timing.values().iter();
+    let ends = timing.map(|timing| timing.warmup.map(|warmup| (warmup + timing.duration).as_secs_f64()));
+    ends.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
 /// The times of `samples` in seconds, each once, in order.
 fn times<'a>(samples: impl Iterator<Item = &'a &'a TimelineRow>) -> Vec<f64> {
     let mut times: Vec<f64> = samples.filter_map(|row| row.time_s).collect();
@@ -127,6 +139,8 @@ struct Clock {
     range: (f64, f64),
     /// How many samples in a row are averaged into one point.
     bin: usize,
+    /// How many of the timeline's own samples one of these is.
+    width: usize,
 }
 
 impl Clock {
@@ -137,7 +151,10 @@ impl Clock {
         let written =
             results.description.timing.values().first().map(|timing| timing.sample_interval.as_secs_f64());
         let apart = || all.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min).unwrap_or(0.0);
-        let end = last + written.unwrap_or_else(apart).max(1e-9);
+        let width = results.samples_per_row.max(1);
+        let end = last + written.unwrap_or_else(apart).max(1e-9) * width as f64;
+        // The last samples of a thinned timeline may be fewer than the others.
+        let end = if width > 1 { window_end(results).map_or(end, |whole| end.min(whole)) } else { end };
         let (unit, seconds) = match end {
             end if end >= 36_000.0 => ("h", 3600.0),
             end if end >= 300.0 => ("min", 60.0),
@@ -145,7 +162,7 @@ impl Clock {
         };
         let most = shown.iter().map(|rows| times(rows.iter()).len()).max().unwrap_or(0);
         let bin = (most * shown.len()).div_ceil(MOST_POINTS).max(1);
-        Some(Self { unit, seconds, range: (start / seconds, end / seconds), bin })
+        Some(Self { unit, seconds, range: (start / seconds, end / seconds), bin, width })
     }
 
     fn at(&self, seconds: f64) -> f64 {
@@ -222,7 +239,17 @@ fn notes(results: &Results, cell: usize, selected: Vec<String>, clock: &Clock) -
     let switches = results.timeline.iter().any(|row| row.failover_switches > Some(0.0));
     let said = caption::said([
         (switches, "Failover switches are those in a sample, of the whole load balancer.".to_owned()),
-        (clock.bin > 1, format!("Points are means of {} samples, except of levels in steps.", clock.bin)),
+        (
+            clock.bin > 1,
+            format!("Points are means of {} samples, except of levels in steps.", clock.bin * clock.width),
+        ),
+        (
+            clock.width > 1,
+            format!(
+                "The timeline is long: levels are means of {} samples, switches their sums.",
+                clock.width
+            ),
+        ),
     ]);
     let faults = faults::note(results, cell, clock);
     [zones.to_owned()].into_iter().chain(selected).chain(said).chain(faults).collect()

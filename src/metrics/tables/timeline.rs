@@ -29,6 +29,60 @@ results_file! {
         = Some(sample.switches as f64 / sample.replications);
 }
 
+/// How many numbers a row has beside its time.
+pub const TIMELINE_NUMBERS: usize = 7;
+
+impl TimelineRow {
+    /// Its numbers beside the time.
+    pub fn numbers(&self) -> [Option<f64>; TIMELINE_NUMBERS] {
+        [
+            self.connections_per_s,
+            self.failed_per_s,
+            self.connect_p99_ms,
+            self.healthy_backends,
+            self.active_connections,
+            self.utilization,
+            self.failover_switches,
+        ]
+    }
+
+    /// The row of several samples in a row, the first of which begins at `time` seconds, between a pair of zones. Of each
+    /// number it has the mean of those samples that have one, of `sums` and their counts; of switches, which are counted, the
+    /// sum.
+    pub fn of_sums(
+        cell: usize,
+        time: f64,
+        (client_zone, backend_zone): (String, String),
+        sums: [(f64, u32); TIMELINE_NUMBERS],
+    ) -> Self {
+        let mean = |(sum, count): (f64, u32)| (count > 0).then(|| sum / f64::from(count));
+        let [
+            connections_per_s,
+            failed_per_s,
+            connect_p99_ms,
+            healthy_backends,
+            active_connections,
+            utilization,
+            _,
+        ] = sums.map(mean);
+        let [.., (switches, samples)] = sums;
+        let failover_switches = (samples > 0).then_some(switches);
+        Self {
+            cell,
+            time_s: Some(time),
+            client_zone,
+            backend_zone,
+            connections_per_s,
+            failed_per_s,
+            connect_p99_ms,
+            healthy_backends,
+            active_connections,
+            utilization,
+            failover_switches,
+        }
+    }
+}
+
 /// One sample, summed over the replications.
 struct MeanSample<'s> {
     start: SimTime,
