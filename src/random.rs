@@ -172,11 +172,9 @@ impl BytesHash {
         self.hash = mix(self.hash ^ u64::from_le_bytes(self.word.0));
         self.word.1 = 0;
     }
-}
 
-impl std::io::Write for BytesHash {
-    fn write(&mut self, mut bytes: &[u8]) -> std::io::Result<usize> {
-        let all = bytes.len();
+    /// Adds the next bytes.
+    pub fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (word, filled) = &mut self.word;
             let taken = bytes.len().min(word.len() - *filled);
@@ -187,18 +185,12 @@ impl std::io::Write for BytesHash {
                 self.end_word();
             }
         }
-        Ok(all)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::io::Write;
 
     use rand::Rng;
 
@@ -210,7 +202,7 @@ mod tests {
         for length in 0..bytes.len() {
             for piece in [1, 3, 8, 11, 64] {
                 let mut hash = BytesHash::new(5, length);
-                bytes[..length].chunks(piece).for_each(|piece| hash.write_all(piece).unwrap());
+                bytes[..length].chunks(piece).for_each(|piece| hash.add(piece));
                 assert_eq!(hash.finish(), hash_bytes(5, &bytes[..length]), "{length} in pieces of {piece}");
             }
         }

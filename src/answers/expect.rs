@@ -77,6 +77,18 @@ const NEGLIGIBLE: f64 = 1e-17;
 /// # Errors
 /// If there are more of these too.
 pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionError> {
+    expect_watched(scenario, most, |_| ())
+}
+
+/// The same; `watch` is told the share of states that are done, from 0 to 1, before each.
+///
+/// # Errors
+/// As of [`expect`].
+pub fn expect_watched(
+    scenario: &Scenario,
+    most: usize,
+    mut watch: impl FnMut(f64),
+) -> Result<Expectation, QuestionError> {
     let pools = pools(scenario);
     let all: Vec<Vec<usize>> = pools.iter().map(|pool| levels(pool, 0.0)).collect();
     let all = if count(&all).is_some_and(|count| count <= most) {
@@ -93,6 +105,7 @@ pub fn expect(scenario: &Scenario, most: usize) -> Result<Expectation, QuestionE
     let mut long_run = Rates::none(scenario);
     let mut states = Vec::with_capacity(count);
     for number in 0..count {
+        watch(number as f64 / count as f64);
         let healthy = healthy_in(&all, number);
         let chances = pools.iter().zip(&healthy).map(|(pool, healthy)| pool.probabilities[*healthy]);
         let probability: f64 = chances.product();

@@ -1,11 +1,16 @@
 //! What goes to the terminal: data to standard output, everything else to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use clap::ColorChoice;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::compute::plain;
 use crate::experiment::ExperimentError;
+
+/// How often a bar is drawn at least.
+pub(super) const TICK: Duration = Duration::from_millis(500);
 
 /// The terminal, as the user wants it.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +41,15 @@ impl Console {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             result => result,
         }
+    }
+
+    /// A bar of so many parts, on a terminal that does not want quiet. It is drawn from now on, twice a second.
+    pub(super) fn bar(self, parts: u64) -> ProgressBar {
+        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(parts), target);
+        bar.set_style(ProgressStyle::with_template("{bar:30} {percent} %").expect("the template is right"));
+        bar.enable_steady_tick(TICK);
+        bar
     }
 
     /// Says something on standard error, unless quiet.

@@ -9,7 +9,7 @@ use super::console::Console;
 use super::offered::warn_of_overload;
 use super::{AnswerFormat, ExperimentArgs, Status};
 use crate::answers::expect::{
-    Caveat, Expectation, STATES_MAX, Shares, State, ZonePool, caveats, expect as expect_one,
+    Caveat, Expectation, STATES_MAX, Shares, State, ZonePool, caveats, expect_watched,
 };
 use crate::answers::explain::check_name;
 use crate::answers::gather::distinct;
@@ -33,6 +33,9 @@ pub(super) struct ExpectArgs {
 /// A warm-up after which no world remembers how it began: ten years.
 const LONG_WARMUP: SimDuration = SimDuration::from_secs(3650 * 86_400);
 
+/// So many parts of the bar are a cell's.
+const PARTS: u64 = 1000;
+
 /// What is expected of one cell.
 struct Expected<'a> {
     cell: &'a Cell,
@@ -48,12 +51,17 @@ pub(super) fn expect(args: &ExpectArgs, console: &Console) -> anyhow::Result<Sta
     let arm = args.experiment.arm.as_deref();
     check_name("arm", arm, experiment.arms())?;
     let wanted = |cell: &&Cell| arm.is_none_or(|arm| arm == cell.arm);
-    let cells = experiment.cells().iter().filter(wanted).map(|cell| {
+    let count = experiment.cells().iter().filter(wanted).count();
+    let bar = console.bar(PARTS * count as u64);
+    let cells = (0..).zip(experiment.cells().iter().filter(wanted)).map(|(number, cell)| {
         let scenario = experiment.scenario(cell);
-        let (expectation, caveats) = (expect_one(&scenario, STATES_MAX)?, caveats(&scenario));
+        let watch = |done| bar.set_position(PARTS * number + (done * PARTS as f64) as u64);
+        let (expectation, caveats) = (expect_watched(&scenario, STATES_MAX, watch)?, caveats(&scenario));
         Ok(Expected { cell, pools: pool_names(&scenario, &expectation.pools), expectation, caveats })
     });
-    let cells = cells.collect::<Result<Vec<_>, QuestionError>>()?;
+    let cells = cells.collect::<Result<Vec<_>, QuestionError>>();
+    bar.finish_and_clear();
+    let cells = cells?;
     let offered =
         OfferedLoads::of(&experiment, &cells.iter().map(|expected| expected.cell).collect::<Vec<_>>());
     console.data(&match args.format {

@@ -94,11 +94,13 @@ pub(super) fn run(args: RunArgs, console: &Console) -> anyhow::Result<Status> {
         };
         console.data(&table)?;
         console.note(&total);
-        if search.is_none() {
-            let size = expected_size(&experiment, &agenda, threads(args.jobs)?);
-            console.note(&size.to_string());
-            size.check(&experiment)?;
-        }
+        let threads = threads(args.jobs)?;
+        let size = match &search {
+            Some(search) => search.expected_size(threads).map_err(told)?,
+            None => expected_size(&experiment, &agenda, threads),
+        };
+        console.note(&size.to_string());
+        size.check(&experiment)?;
         say_offered(&experiment, true, console);
         return Ok(Status::Done);
     }

@@ -11,7 +11,7 @@ mod line;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Seek};
+use std::io::{self, BufReader, Seek};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ use crate::random::hash_bytes;
 use crate::results::disk::{is_file, is_folder, make_folder, step};
 use crate::results::{JOURNAL_FILE, building, is_unfinished};
 use crate::sim::outcome::Outcome;
-use line::{append_line, checked, read_line};
+use line::{append_line, checked, next_line, read_line};
 
 /// What finished runs did: what must be known of an outcome before its turn comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -276,21 +276,21 @@ impl Journal {
         })
     }
 
-    /// Hands every line, with where it begins, to `take`, until that gives something.
+    /// Hands every line, with where it begins, how long it is, and whether it has an end, to `take`, until that gives something.
+    /// Of a long one only the beginning is there.
     fn each_line<T>(
         &mut self,
-        mut take: impl FnMut(u64, &[u8]) -> ControlFlow<T>,
+        mut take: impl FnMut((u64, usize, bool), &[u8]) -> ControlFlow<T>,
     ) -> Result<Option<T>, JobError> {
         let failed = JobError::file(ACTION, &self.path);
         self.file.rewind().map_err(&failed)?;
         let (mut reader, mut line, mut start) = (BufReader::new(&self.file), Vec::new(), 0);
         loop {
-            line.clear();
-            let length = reader.read_until(b'\n', &mut line).map_err(&failed)?;
+            let (length, is_ended) = next_line(&mut reader, &mut line).map_err(&failed)?;
             if length == 0 {
                 return Ok(None);
             }
-            if let ControlFlow::Break(found) = take(start, &line) {
+            if let ControlFlow::Break(found) = take((start, length, is_ended), &line) {
                 return Ok(Some(found));
             }
             start += length as u64;
@@ -301,12 +301,15 @@ impl Journal {
     fn load(&mut self, header: &Header, has_header: bool) -> Result<(), JobError> {
         let key = header.key();
         let (mut lines, mut damaged, mut found, mut end) = (BTreeMap::new(), Vec::new(), None, 0);
-        let mut number = 0;
-        self.each_line::<()>(|start, line| {
+        let (mut number, mut long) = (0, Vec::new());
+        self.each_line::<()>(|(start, length, is_ended), line| {
             number += 1;
-            if let Some(json) = checked(line, key) {
+            let place = (start, length, number);
+            if length > line.len() {
+                long.push(place);
+            } else if let Some(json) = checked(line, key) {
                 if let Ok(RunLine { cell, replication, outcome: IgnoredAny }) = serde_json::from_slice(json) {
-                    lines.entry(RunId { cell, replication }).or_insert((start, line.len(), number));
+                    lines.entry(RunId { cell, replication }).or_insert(place);
                 } else if let Ok(WarmupLine { warmup }) = serde_json::from_slice(json) {
                     found = Some(warmup);
                 } else {
@@ -315,11 +318,19 @@ impl Journal {
             } else if checked(line, HEADER_KEY).is_none() {
                 damaged.push(number);
             }
-            if line.ends_with(b"\n") {
-                end = start + line.len() as u64;
+            if is_ended {
+                end = start + length as u64;
             }
             ControlFlow::Continue(())
         })?;
+        for (start, length, number) in long {
+            match read_line(&mut self.file, (start, length), key) {
+                Ok(Some(RunLine { cell, replication, outcome: IgnoredAny })) => {
+                    lines.entry(RunId { cell, replication }).or_insert((start, length, number));
+                }
+                _ => damaged.push(number),
+            }
+        }
         (self.lines, self.damaged, self.warmup, self.length) = (lines, damaged, found, end);
         (self.key, self.has_header, self.part) = (key, has_header, header.part);
         Ok(())

@@ -14,6 +14,7 @@ use super::holding::Identity;
 use super::journal::Part;
 use super::runner::{RunId, measured};
 use super::shape::is_of;
+use super::size::{JobSize, expected_size};
 use super::watcher::Watcher;
 use super::work::{CompleteJob, Filling, Work};
 use crate::answers::search::{Goal, LineAnswer, Question, SearchedLine, Sought, TriedValue};
@@ -136,15 +137,26 @@ impl Search {
         self.cells_max() * u64::from(self.replications())
     }
 
+    /// What it is expected to take at most on so many threads: as much as its lowest and highest values for each of its cells.
+    ///
+    /// # Errors
+    /// If an experiment with these values can't be.
+    pub fn expected_size(&self, threads: usize) -> Result<JobSize, JobError> {
+        let ends = self.step(&self.all(&[0, self.grid.len() - 1].into()))?;
+        let size = expected_size(&ends, &Agenda::new(&ends, None), threads);
+        Ok(size.of_cells(self.cells_max() as f64 / ends.cells().len() as f64))
+    }
+
     /// Runs the search into `folder`; nothing if that was stopped.
     ///
     /// # Errors
     /// If a file can't be read or written, another process has the folder, what is to be resumed is another job, a run fails,
-    /// or `folder` is for a shard.
+    /// it is expected to take more memory or room than it may, or `folder` is for a shard.
     pub fn run(&self, folder: &Folder, watcher: &mut dyn Watcher) -> Result<Option<SearchEnd>, JobError> {
         if folder.shard.is_some() {
             return Err(QuestionError("a search can't be divided into shards".to_owned()).into());
         }
+        self.expected_size(folder.threads)?.check(&self.experiment)?;
         // Everything that it depends on beside the experiment.
         let SearchRequest { path, step, arms, goal, .. } = &self.request;
         let asked = format!("{path:?} {:?} {step:?} {arms:?} {goal:?}", self.grid);

@@ -22,6 +22,8 @@ pub struct JobSize {
     pub journal: f64,
     /// The CSV files.
     pub results: f64,
+    /// The part of the memory that grows with the cells.
+    of_cells: f64,
     /// What the connections of one run carry, over the network that is simulated.
     pub traffic: f64,
 }
@@ -107,16 +109,27 @@ pub fn expected_size(experiment: &Experiment, agenda: &Agenda, threads: usize) -
         size.results += runs * shape.rows + shape.timeline;
         members += shape.members;
         size.traffic = size.traffic.max(shape.traffic);
-        // Each thread has a run and its outcome; one more is written, with its line, and one has the sums of the cell.
-        let own =
-            threads as f64 * (shape.outcome + shape.connections) + 3.0 * shape.outcome + 2.0 * shape.line;
+        // Each thread has a run and its outcome; one more is written, one waits, and one has the sums of the cell.
+        let own = threads as f64 * (shape.outcome + shape.connections) + 3.0 * shape.outcome;
         most = most.max(own);
     }
-    size.memory = most + members;
+    (size.memory, size.of_cells) = (most + members, members);
     size
 }
 
 impl JobSize {
+    /// That of a job with so many times the cells.
+    #[must_use]
+    pub(super) fn of_cells(self, times: f64) -> Self {
+        Self {
+            memory: self.memory + self.of_cells * (times - 1.0),
+            journal: self.journal * times,
+            results: self.results * times,
+            of_cells: self.of_cells * times,
+            traffic: self.traffic,
+        }
+    }
+
     /// Checks that it is within the limits of `experiment`.
     ///
     /// # Errors
@@ -163,15 +176,18 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::answers::search::Goal;
     use crate::experiment::{Overrides, Source};
+    use crate::job::search::{Search, SearchRequest};
     use crate::job::{Folder, Watcher, run};
     use crate::results::JOURNAL_FILE;
 
     fn written(simulation: &str, more: &str) -> String {
+        let replications = if simulation.contains("replications") { "" } else { "replications = 2, " };
         format!(
             r#"
             name = "size"
-            simulation = {{ replications = 2, {simulation} }}
+            simulation = {{ {replications}{simulation} }}
             region = {{ name = "r", zones = ["a", "b", "c"] }}
             backend_service.backends = [{{ group = "ig", zone = "a", size = 1 }}]
             clients = [{{ name = "web", kind = "vm", zone = "a", arrivals = {{ poisson = {{ rate = 1.0 }} }} }}]
@@ -210,6 +226,33 @@ mod tests {
         let lifted = experiment(&format!("{huge}, max_results_gib = 100000"), sweep);
         size(&lifted).check(&lifted).unwrap();
         assert_eq!(lifted.fingerprint(), refused.fingerprint(), "a limit changes no results");
+    }
+
+    #[test]
+    fn a_search_has_the_same_limits() {
+        let search = |simulation: &str| {
+            let limits = vec!["failure_ratio<=0.1%".parse().unwrap()];
+            let request = SearchRequest {
+                path: "clients.web.arrivals.poisson.rate".to_owned(),
+                low: "1".to_owned(),
+                high: "1000".to_owned(),
+                step: "1".to_owned(),
+                arms: Vec::new(),
+                goal: Goal::Boundary(limits),
+            };
+            Search::new(&experiment(simulation, ""), request).unwrap()
+        };
+        let small = search("warmup = \"0s\"");
+        let size = small.expected_size(2).unwrap();
+        size.check(&experiment("", "")).unwrap();
+        // Twelve steps or so of two replications each.
+        let one = self::size(&experiment("warmup = \"0s\"", ""));
+        assert!((5.0..20.0).contains(&(size.journal / one.journal)), "{size} for {one}");
+        let out = tempfile::tempdir().unwrap();
+        let large = search("duration = \"100000s\", sample_interval = \"1s\", replications = 1000");
+        let error = large.run(&Folder::new(out.path()), &mut Scales(0.0)).unwrap_err().to_string();
+        assert!(error.contains("raise simulation.max_results_gib"), "{error}");
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0, "nothing was begun");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::cli::console::Console;
+use crate::cli::console::{Console, TICK};
 use crate::experiment::Experiment;
 use crate::job::agenda::CellStanding;
 use crate::job::{JobAccount, JobProgress};
@@ -12,8 +12,6 @@ use crate::metrics::Metric;
 
 /// The bar's length: a thousandth part moves it.
 const LENGTH: u64 = 1000;
-/// How often the line is drawn at least.
-const TICK: Duration = Duration::from_millis(500);
 
 /// The progress bar of a job. It is drawn at once, and while long runs are under way too.
 pub(super) struct ProgressLine {
@@ -27,15 +25,12 @@ pub(super) struct ProgressLine {
 impl ProgressLine {
     /// The line of a job, or of a search that has so many runs at `most`.
     pub(super) fn new(most: Option<u64>, console: &Console) -> Self {
-        let target =
-            if console.is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(most.unwrap_or(LENGTH)), target);
+        let bar = console.bar(most.unwrap_or(LENGTH));
         let style = match most {
             Some(_) => "{bar:30} {pos} of at most {len} runs  {per_sec}",
             None => "{bar:30} {msg}",
         };
         bar.set_style(ProgressStyle::with_template(style).expect("the template is right"));
-        bar.enable_steady_tick(TICK);
         Self { bar, is_search: most.is_some(), shown: None }
     }
 

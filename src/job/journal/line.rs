@@ -2,7 +2,7 @@
 //! the outcome of a run with many samples is twice as long as text.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ const DIGITS: usize = 16;
 /// What stands before the JSON: a checksum and a blank.
 const BEFORE: usize = DIGITS + 1;
 /// The longest JSON that is made in memory, and the length of the pieces of what is longer.
-const LONG: usize = 1 << 24;
+pub(super) const LONG: usize = 1 << 24;
 const PIECE: usize = 1 << 20;
 
 /// What is in a line behind its checksum, if that is right.
@@ -45,15 +45,38 @@ pub(super) fn append_line(file: &mut File, value: &impl Serialize, key: u64) -> 
         append(file, &bytes)?;
     } else {
         drop(bytes);
-        let mut hash = BytesHash::new(key, length);
+        let mut hash = Hashed(BytesHash::new(key, length));
         serde_json::to_writer(&mut hash, value)?;
         let mut pieces = io::BufWriter::with_capacity(PIECE, Appended(file));
-        write!(pieces, "{} ", checksum(hash.finish()))?;
+        write!(pieces, "{} ", checksum(hash.0.finish()))?;
         serde_json::to_writer(&mut pieces, value)?;
         pieces.write_all(b"\n")?;
         pieces.flush()?;
     }
     Ok(BEFORE + length + 1)
+}
+
+/// Reads the next line into `line`, but no more of it than a little beyond [`LONG`]; gives its whole length, 0 at the end, and
+/// whether its end is there.
+///
+/// # Errors
+/// If it can't be read.
+pub(super) fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(usize, bool)> {
+    line.clear();
+    let mut length = reader.by_ref().take(2 * LONG as u64).read_until(b'\n', line)?;
+    if line.ends_with(b"\n") {
+        return Ok((length, true));
+    }
+    loop {
+        let piece = reader.fill_buf()?;
+        let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let taken = end.unwrap_or(piece.len());
+        reader.consume(taken);
+        length += taken;
+        if taken == 0 || end.is_some() {
+            return Ok((length, end.is_some()));
+        }
+    }
 }
 
 /// Reads the line at `start` of `length` bytes; nothing if its checksum is wrong.
@@ -75,11 +98,11 @@ pub(super) fn read_line<T: DeserializeOwned>(
     let json = length - BEFORE - 1;
     let mut before = [0; BEFORE];
     file.read_exact(&mut before)?;
-    let mut hash = BytesHash::new(key, json);
+    let mut hash = Hashed(BytesHash::new(key, json));
     io::copy(&mut BufReader::with_capacity(PIECE, (&*file).take(json as u64)), &mut hash)?;
     let mut last = [0];
     file.read_exact(&mut last)?;
-    if before != *format!("{} ", checksum(hash.finish())).as_bytes() || last != *b"\n" {
+    if before != *format!("{} ", checksum(hash.0.finish())).as_bytes() || last != *b"\n" {
         return Ok(None);
     }
     file.seek(SeekFrom::Start(start + BEFORE as u64))?;
@@ -98,6 +121,20 @@ impl Write for Beginning {
         if self.length <= LONG {
             self.bytes.extend_from_slice(bytes);
         }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The hash of what is written.
+struct Hashed(BytesHash);
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.add(bytes);
         Ok(bytes.len())
     }
 
@@ -141,6 +178,20 @@ mod tests {
                 "of another job"
             );
         }
+    }
+
+    #[test]
+    fn lines_are_found_whatever_their_length_and_half_ones_known() {
+        let long = "y".repeat(5 * LONG);
+        let text = format!("short\n{long}\nlast\n{long}");
+        let (mut reader, mut line) = (text.as_bytes(), Vec::new());
+        let mut next = || next_line(&mut reader, &mut line).map(|found| (found, line.len())).unwrap();
+        assert_eq!(next(), ((6, true), 6));
+        let (found, kept) = next();
+        assert!(found == (5 * LONG + 1, true) && kept < found.0);
+        assert_eq!(next(), ((5, true), 5));
+        assert_eq!(next().0, (5 * LONG, false));
+        assert_eq!(next(), ((0, false), 0));
     }
 
     #[test]
