@@ -8,6 +8,7 @@ mod extremes;
 mod fuzz;
 mod health;
 mod operations;
+mod printed;
 mod random_worlds;
 mod retransmission;
 mod shares;

@@ -8,12 +8,13 @@ use serde::de::{Error, IgnoredAny, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml_edit::{InlineTable, Value};
 
-use super::bounded::scalar;
+use super::bounded::{is_run, scalar};
 use super::decimal::Decimal;
 use super::node::Node;
 use super::path::KeyPath;
 use super::problem::{Problem, refuse, shown};
 use super::reader::read;
+use crate::compute::is_hidden;
 use crate::time::SimDuration;
 
 const VALUES_MAX: usize = 10_000;
@@ -196,10 +197,23 @@ fn listed(members: &[Node<'_>], path: &KeyPath) -> Result<Vec<AxisValue>, Proble
     }
     check_count(members.len() as i128, path)?;
     let values = members.iter().enumerate().map(|(index, member)| {
-        AxisValue::listed(*member).ok_or_else(|| {
+        let value = AxisValue::listed(*member).ok_or_else(|| {
             let what = format!("can't be {}", shown(member.found()));
             Problem::that(path.member(index), what, "list finite numbers, texts, true or false")
-        })
+        })?;
+        // It stands in every table.
+        if is_run(&value.text) || value.text.contains(is_hidden) {
+            let what = format!(
+                "is {:?}, which a spreadsheet would run, or has characters that are not seen",
+                value.text
+            );
+            return refuse(
+                path.member(index),
+                what,
+                "write it in other words, beginning with a letter or figure",
+            );
+        }
+        Ok(value)
     });
     values.collect()
 }

@@ -170,13 +170,18 @@ impl TryFrom<String> for Name {
             let help = "leave out commas, characters that are not seen, and spaces at the ends";
             return Err(format!("{name:?} is not a name; {help}"));
         }
-        if name.starts_with(['=', '+', '@']) {
+        if is_run(&name) {
             return Err(format!(
                 "{name:?} is not a name, for a spreadsheet would run it; begin with a letter"
             ));
         }
         Ok(Self(name))
     }
+}
+
+/// Whether a spreadsheet would run `text` in a field of a table. Numbers are none of these.
+pub(super) fn is_run(text: &str) -> bool {
+    text.starts_with(['=', '+', '@'])
 }
 
 /// The name of a resource of the Compute API (TPA-6).
