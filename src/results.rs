@@ -210,6 +210,30 @@ impl Results {
         Ok(Self { traffic: known.rows_of_all(dir)?, latency, ..results })
     }
 
+    /// The rows of these cells; arms and cells are left out.
+    pub fn of_cells(&self, cells: &BTreeSet<usize>) -> Self {
+        fn kept<T: Clone>(rows: &[T], is_kept: impl Fn(&T) -> bool) -> Vec<T> {
+            rows.iter().filter(|row| is_kept(row)).cloned().collect()
+        }
+        let summary = self.summary.iter().filter(|((cell, _), _)| cells.contains(cell));
+        Self {
+            description: self.description.clone(),
+            manifest: self.manifest.clone(),
+            axes: self.axes.clone(),
+            arms: Vec::new(),
+            cells: Vec::new(),
+            metrics: self.metrics.clone(),
+            runs: kept(&self.runs, |run| cells.contains(&run.cell)),
+            summary: summary.map(|(key, row)| (key.clone(), row.clone())).collect(),
+            traffic: kept(&self.traffic, |row| cells.contains(&row.cell)),
+            latency: kept(&self.latency, |row| cells.contains(&row.cell)),
+            backends: kept(&self.backends, |row| cells.contains(&row.cell)),
+            decisions: kept(&self.decisions, |row| cells.contains(&row.cell)),
+            timeline: kept(&self.timeline, |row| cells.contains(&row.cell)),
+            samples_per_row: self.samples_per_row,
+        }
+    }
+
     /// The summary of `metric` in the cell numbered `cell`.
     pub fn summary(&self, cell: usize, metric: &str) -> Option<&SummaryRow> {
         self.summary.get(&(cell, metric.to_owned()))

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use super::Figure;
 use super::draw::Format;
 use super::error::FiguresError;
+use crate::experiment::ChartRequest;
 use crate::results::disk::{make_folder, write_whole};
 use crate::results::error::WriteError;
 use crate::results::observed::QuestionError;
@@ -70,14 +71,25 @@ fn file_name(name: &str) -> String {
 /// Every figure that the results have something to show in, with the name of its file without the extension: the usual
 /// ones, then those that the experiment asks for. One of these takes the place of a usual one of the same name.
 pub fn figures(results: &Results) -> Vec<(String, Figure)> {
-    let asked = results.description.charts.iter().map(|chart| &chart.request);
+    let fewer = cells::fewer_arms(results);
+    let noted = |figure: Option<Figure>| {
+        let note = fewer.as_ref().map(|(_, note)| note.clone());
+        figure.map(|figure| Figure { notes: figure.notes.into_iter().chain(note).collect(), ..figure })
+    };
+    let all = results;
+    let results = fewer.as_ref().map_or(all, |(fewer, _)| fewer);
+    let asked = all.description.charts.iter().map(|chart| &chart.request);
+    let of_request = |request: &ChartRequest| match &request.arms {
+        Some(_) => requested::figure(all, request),
+        None => noted(requested::figure(results, request)),
+    };
     let requested = asked
-        .filter_map(|request| Some((requested::stem(request), requested::figure(results, request)?)))
+        .filter_map(|request| Some((requested::stem(request), of_request(request)?)))
         .collect::<Vec<_>>();
     let is_replaced = |stem: &String| requested.iter().any(|(other, _)| other == stem);
     let usual = ALL.iter().map(|(name, against_axis, figure)| (stem(name, *against_axis, results), figure));
     let usual = usual.filter(|(stem, _)| !is_replaced(stem));
-    let usual: Vec<_> = usual.filter_map(|(stem, figure)| Some((stem, figure(results)?))).collect();
+    let usual: Vec<_> = usual.filter_map(|(stem, figure)| Some((stem, noted(figure(results))?))).collect();
     usual.into_iter().chain(requested).collect()
 }
 
@@ -103,7 +115,8 @@ pub fn check_requests(dir: &Path, results: &Results) -> Result<(), QuestionError
 
 /// The cells of which [`figures`] shows the timeline.
 pub(super) fn with_timeline(results: &Results) -> BTreeSet<usize> {
-    timeline::shown(results)
+    let fewer = cells::fewer_arms(results);
+    timeline::shown(fewer.as_ref().map_or(results, |(fewer, _)| fewer))
 }
 
 /// Draws every chart of the folder `results_dir` into its `charts`, in each of `formats`, and gives the files, telling

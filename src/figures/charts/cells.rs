@@ -1,5 +1,7 @@
 //! Which cells stand together in a panel, and which few stand for many.
 
+use std::collections::BTreeSet;
+
 use super::{axis, caption, palette};
 use crate::answers::gather::distinct;
 use crate::figures::mark::PanelMark;
@@ -9,6 +11,28 @@ use crate::results::{ResultCell, Results};
 
 /// The most panels of cells.
 pub(super) const MOST_PANELS: usize = 9;
+
+/// The most arms of a chart.
+const MOST_ARMS: usize = 40;
+
+/// Results of fewer arms, and what is to be said of that; none where a chart has room for all of them.
+pub(super) fn fewer_arms(results: &Results) -> Option<(Results, String)> {
+    let all = results.arms.len();
+    if all <= MOST_ARMS {
+        return None;
+    }
+    let kept: Vec<usize> = spread((0..all).collect(), MOST_ARMS);
+    let place = |cell: &ResultCell| kept.binary_search(&cell.arm).ok();
+    let of_kept = |cell: &ResultCell| Some(ResultCell { arm: place(cell)?, ..cell.clone() });
+    let cells: Vec<ResultCell> = results.cells.iter().filter_map(of_kept).collect();
+    let numbers: BTreeSet<usize> = cells.iter().map(|cell| cell.number).collect();
+    let fewer = Results {
+        arms: kept.iter().map(|arm| results.arms[*arm].clone()).collect(),
+        cells,
+        ..results.of_cells(&numbers)
+    };
+    Some((fewer, format!("Shown are {MOST_ARMS} of {all} arms, spread evenly.")))
+}
 
 /// One value of every axis but the one that runs along the panel.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,6 +179,28 @@ mod tests {
         assert!(selection.notes[1].contains("5 of 13 cells"), "{:?}", selection.notes);
         assert_eq!(representatives(&results, 3).cells.len(), 3);
         assert_eq!(representatives(&results, 2).cells.len(), 2);
+    }
+
+    #[test]
+    fn of_very_many_arms_some_are_shown_and_it_is_said() {
+        let arms = |count: usize| (0..count).map(|arm| format!("policy-{arm}")).collect();
+        let sample = |count| SampleFolder {
+            arms: arms(count),
+            swept: Vec::new(),
+            replications: 2,
+            ..SampleFolder::default()
+        };
+        assert!(fewer_arms(&sample(MOST_ARMS).results()).is_none());
+        let results = sample(2000).results();
+        let (fewer, note) = fewer_arms(&results).unwrap();
+        assert_eq!((fewer.arms.len(), fewer.cells.len(), fewer.runs.len()), (40, 40, 80));
+        assert_eq!((fewer.arms[0].as_str(), fewer.arms[39].as_str()), ("policy-0", "policy-1999"));
+        assert!(fewer.cells.iter().all(|cell| fewer.arms[cell.arm] == results.arms[cell.number]));
+        assert_eq!(note, "Shown are 40 of 2000 arms, spread evenly.");
+        for (stem, figure) in crate::figures::charts::figures(&results) {
+            assert!(figure.notes.contains(&note) || figure.panels.len() < 10, "{stem}: {:?}", figure.notes);
+            assert!(figure.height < 4000 && figure.panels.len() < 200, "{stem}: {}", figure.height);
+        }
     }
 
     #[test]
