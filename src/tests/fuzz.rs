@@ -242,6 +242,7 @@ replications = 2
 warmup = "1s"
 duration = "3s"
 sample_interval = "1s"
+initial_health = "stationary"
 [region]
 name = "r"
 zones = ["a", "b"]
@@ -260,7 +261,15 @@ addresses = 3
 arrivals = { poisson = { rate = 5.0 } }
 connection = { requests = { geometric = { mean = 2.0 } }, think_time = { exponential = { mean = "200ms" } } }
 request_timeout = "2s"
+syn_retransmission = "linux"
 retries = 1
+[health_check]
+check_interval = "2s"
+timeout = "2s"
+probe_retransmission = true
+[[faults]]
+target = { zone = "a" }
+random = { time_between = { exponential = { mean = "9s" } }, duration = { constant = "500ms" }, at_least_one = true }
 [[faults]]
 at = "2s"
 duration = "1s"

@@ -27,6 +27,8 @@ const CHECKS: &[&str] = &[
     r#"check_interval = "2s", timeout = "1s", through_queue = true"#,
     r#"check_interval = "3s", probers = { count = 3, verdict = "majority" }, timeout = "3s", propagation_delay = "700ms""#,
     r#"type = "HTTP", check_interval = "2s", timeout = "2s""#,
+    r#"check_interval = "4s", timeout = "4s", probe_retransmission = false"#,
+    r#"check_interval = "4s", timeout = "4s", probers = { count = 3, verdict = "majority" }, probe_retransmission = true, through_queue = true"#,
     r#"type = "HTTP", initial_state = "HEALTHY", unhealthy_threshold = 1, through_queue = true, timeout = "5s""#,
 ];
 
@@ -48,6 +50,8 @@ const CLIENTS: &[&str] = &[
     r#"{ name = "c5", kind = "backend", group = "ga", arrivals = { deterministic = { rate = 5.0 } } }"#,
     r#"{ name = "c7", kind = "vm", zone = "a", arrivals = { poisson = { rate = 0.5 } }, connection = { requests = { constant = 600 }, think_time = { constant = "20ms" } } }"#,
     r#"{ name = "c6", kind = "interconnect", arrivals = { poisson = { rate = 8.0 } }, connect_timeout = "800ms", retries = 1 }"#,
+    r#"{ name = "c8", kind = "vm", zone = "b", arrivals = { poisson = { rate = 4.0 } }, connect_timeout = "8760h", request_timeout = "8760h", syn_retransmission = "linux" }"#,
+    r#"{ name = "c9", kind = "vpn", arrivals = { poisson = { rate = 6.0 } }, connect_timeout = "20s", syn_retransmission = ["500ms", "2s"] }"#,
 ];
 
 /// Only where the load balancer takes UDP.
@@ -66,6 +70,9 @@ const FAULTS: &[&str] = &[
     r#"{ at = "20s", target = { group = "gb" }, kind = "rolling_restart", batch = 2, grace = "2s", restart = "3s", pause = "1s" }"#,
     r#"{ target = { zone = "b" }, random = { time_between = { exponential = { mean = "15s" } }, duration = { exponential = { mean = "4s" } } } }"#,
 ];
+
+/// Only where the world begins in its long run.
+const RARE: &str = r#"{ target = { zone = "a" }, kind = "refuse", random = { time_between = { exponential = { mean = "10m" } }, duration = { exponential = { mean = "5s" } }, at_least_one = true } }"#;
 
 const OPERATIONS: &[&str] = &[
     r#"{ at = "13s", do = "set_session_affinity", session_affinity = "CLIENT_IP" }"#,
@@ -86,6 +93,7 @@ struct Parts {
     faults: Vec<&'static str>,
     operations: Vec<&'static str>,
     autoscaled: bool,
+    stationary: bool,
 }
 
 /// Chooses parts.
@@ -112,12 +120,15 @@ impl<R: rand::Rng> Chooser<R> {
 
     fn parts(&mut self) -> Parts {
         let server = self.one(SERVERS);
+        let stationary = self.below(3) == 0;
+        let rare = (stationary && self.below(2) == 0).then_some(RARE);
         Parts {
+            stationary,
             service: self.one(SERVICES),
             check: self.one(CHECKS),
             server,
             clients: self.some(CLIENTS, 1, CLIENTS.len()),
-            faults: self.some(FAULTS, 0, 4),
+            faults: self.some(FAULTS, 0, 4).into_iter().chain(rare).collect(),
             operations: self.some(OPERATIONS, 0, 3),
             autoscaled: self.below(2) == 1 && !server.contains("unlimited"),
         }
@@ -133,6 +144,7 @@ pub fn world(number: u64) -> String {
 impl Parts {
     fn text(&self, number: u64) -> String {
         let Self { service, check, server, .. } = self;
+        let health = if self.stationary { "stationary" } else { "all_up" };
         let law = r#", service_time = { gamma = { mean = "40ms", shape = 0.7 } }"#;
         let server = format!("{server}{}", if server.contains("service_time") { "" } else { law });
         let mut clients = self.clients.join(", ");
@@ -148,7 +160,7 @@ impl Parts {
         format!(
             r#"
             name = "random"
-            simulation = {{ seed = {number}, replications = 1, warmup = "9s", duration = "1m", sample_interval = "7s" }}
+            simulation = {{ seed = {number}, replications = 1, warmup = "9s", duration = "1m", sample_interval = "7s", initial_health = "{health}" }}
             region = {{ name = "r", zones = ["a", "b"] }}
             server = {{ {server} }}
             health_check = {{ {check} }}
