@@ -243,6 +243,11 @@ fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) 
 }
 
 impl TriedValue {
+    /// What replications gave, by metric and then by replication, and whether health differs between them.
+    pub fn new(health_varies: bool, observations: Vec<Vec<Option<Observation>>>) -> Self {
+        Self { health_varies, observations }
+    }
+
     /// What it gave for the metric at this position of the question; replications without a value are left out.
     fn sample(&self, metric: usize) -> Sample {
         self.observations[metric].iter().flatten().copied().collect()

@@ -4,6 +4,8 @@
 //! an experiment. The journal numbers cells in the order in which they were asked for, which follows from the outcomes
 //! alone, so that a search that was interrupted goes the same way again.
 
+mod again;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -56,8 +58,8 @@ pub struct Search {
 /// What a search has found.
 #[derive(Clone, Debug)]
 pub struct SearchEnd {
-    /// The folder that it leaves.
-    pub job: CompleteJob,
+    /// The folder that it leaves; absent where the search was finished before, and nothing was written.
+    pub job: Option<CompleteJob>,
     /// The answer for each line, by its arm and its values of the other axes.
     pub answers: Vec<(String, LineAnswer)>,
 }
@@ -132,6 +134,11 @@ impl Search {
         self.experiment.arms().map(of_arm).sum()
     }
 
+    /// What the experiment is called.
+    pub fn name(&self) -> &str {
+        self.experiment.name()
+    }
+
     /// The most runs.
     pub fn runs_max(&self) -> u64 {
         self.cells_max() * u64::from(self.replications())
@@ -162,6 +169,9 @@ impl Search {
         let asked = format!("{path:?} {:?} {step:?} {arms:?} {goal:?}", self.grid);
         let part = Part::Search(hash_bytes(0, asked.as_bytes()));
         let identity = Identity::new(&self.experiment, part);
+        if let Some(answers) = self.answered(folder, &identity)? {
+            return Ok(Some(SearchEnd { job: None, answers }));
+        }
         let journal = folder.open(&self.experiment, part, watcher)?;
         let work = Work::new(journal, folder.threads, watcher);
         let hunt = Hunt { search: self, work, numbers: BTreeMap::new(), lines: Vec::new() };
@@ -230,7 +240,8 @@ impl Hunt<'_> {
             match tried {
                 Some(tried) => experiment = Arc::new(self.search.step(&tried)?),
                 None => {
-                    return Ok(Some(SearchEnd { job: self.finish(&experiment, folder, identity)?, answers }));
+                    let job = Some(self.finish(&experiment, folder, identity)?);
+                    return Ok(Some(SearchEnd { job, answers }));
                 }
             }
         }

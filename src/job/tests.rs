@@ -144,14 +144,22 @@ fn a_search_is_run_without_a_command() {
     let mut early = Stops { finished: 0, after: 1 };
     assert!(search.run(&folder, &mut early).unwrap().is_none() && is_unfinished(&folder.path));
     let mut rest = Stops { finished: 0, after: usize::MAX };
-    let ended =
-        search.run(&Folder { resume: true, ..folder }, &mut rest).unwrap().expect("nobody stopped it");
+    let resumed = Folder { resume: true, ..folder };
+    let ended = search.run(&resumed, &mut rest).unwrap().expect("nobody stopped it");
     let [(name, answer)] = &ended.answers[..] else { panic!("{:?}", ended.answers) };
     assert!(name == "two" && matches!(answer.outcome, LineOutcome::Best { at: 2, .. }), "{answer:?}");
     // The other arm is run once, to compare.
     let runs = 3 * (1 + answer.tried);
-    assert_eq!((ended.job.manifest.finished_runs as usize, early.finished + rest.finished), (runs, runs));
+    let finished = ended.job.as_ref().unwrap().manifest.finished_runs;
+    assert_eq!((finished as usize, early.finished + rest.finished), (runs, runs));
     assert!(!is_unfinished(out.path()));
+
+    // Finished, it answers from what is there, and writes nothing.
+    let bytes = || fs::read(out.path().join("manifest.json")).unwrap();
+    let (before, mut idle) = (bytes(), Stops { finished: 0, after: usize::MAX });
+    let again = search.run(&resumed, &mut idle).unwrap().unwrap();
+    assert_eq!(format!("{:?}", again.answers), format!("{:?}", ended.answers));
+    assert!((idle.finished, again.job.is_none(), bytes() == before) == (0, true, true));
 
     let unknown = Search::new(&experiment(), request(&["tow"])).unwrap_err();
     assert!(unknown.to_string().contains("did you mean"), "{unknown}");

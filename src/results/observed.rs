@@ -220,7 +220,8 @@ impl Observed {
         runs.map(|((_, replication), position)| (*replication, *position))
     }
 
-    fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {
+    /// What the run, by its cell and replication, gave for the column `metric`, if it has a value.
+    pub fn observation(&self, run: (usize, usize), metric: usize) -> Option<Observation> {
         let values = &self.results.runs[*self.runs.get(&run)?].values;
         let value = values[metric];
         let Some(whole) = Metric::of(&self.results.metrics[metric]).whole() else {

@@ -16,6 +16,7 @@ mod report;
 mod run;
 mod search;
 mod shard;
+mod surroundings;
 mod usage;
 mod warmup;
 

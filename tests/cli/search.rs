@@ -125,6 +125,13 @@ fn a_search_that_was_killed_goes_on_the_same_way() {
     assert_status(&resumed, 0);
     assert_eq!(stdout(&resumed), stdout(&whole));
     assert_eq!(tables(&folder.path().join("killed")), tables(&folder.path().join("whole")));
+    let manifest = || fs::read(folder.path().join("killed/manifest.json")).unwrap();
+    let before = manifest();
+    let again = search(folder.path(), "killed", &[&BOUNDARY[..], &["--resume"]].concat());
+    assert_status(&again, 0);
+    assert_eq!(stdout(&again), stdout(&whole), "a finished search answers from what is there");
+    assert!(stderr(&again).contains("is complete"), "{}", stderr(&again));
+    assert_eq!(manifest(), before, "and simulates nothing");
 }
 
 #[test]

@@ -111,8 +111,11 @@ pub(super) fn run(
     let ended = search.run(folder, &mut terminal).map_err(told)?;
     drop(terminal);
     let Some(ended) = ended else { return Ok(stopped(&folder.path, console)) };
-    headlines(&ended.job, &folder.path, console);
-    console.data(&text::render(search, ended.job.experiment.name(), &ended.answers))?;
+    match &ended.job {
+        Some(job) => headlines(job, &folder.path, console),
+        None => console.note(&format!("{} is complete", folder.path.display())),
+    }
+    console.data(&text::render(search, search.name(), &ended.answers))?;
     let all = ended.answers.iter().all(|(_, answer)| text::is_answered(answer));
     Ok(if all { Status::Done } else { Status::ThresholdMissed })
 }
