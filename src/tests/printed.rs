@@ -71,7 +71,7 @@ fn at_text(
             Item::Value(value) => in_value(value, (wanted, seen), change),
             Item::Table(inner) => at_text(inner, (wanted, seen), change),
             Item::ArrayOfTables(tables) => {
-                tables.iter_mut().for_each(|inner| at_text(inner, (wanted, seen), change))
+                tables.iter_mut().for_each(|inner| at_text(inner, (wanted, seen), change));
             }
             Item::None => {}
         }
