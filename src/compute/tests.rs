@@ -90,6 +90,18 @@ fn res_1_a_backend_service_survives() {
 }
 
 #[test]
+fn zon_1_without_a_ratio_spilling_has_a_ratio_of_zero() {
+    let affinity = |traffic: Value| {
+        let service = changed("/networkPassThroughLbTrafficPolicy", traffic);
+        let settings = service.settings(&ForwardingRule::default(), &Assumptions::default()).unwrap();
+        policy(&settings).zonal_affinity
+    };
+    let spilling = json!({"zonalAffinity": {"spillover": "ZONAL_AFFINITY_SPILL_CROSS_ZONE"}});
+    assert_eq!(affinity(spilling), ZonalAffinity::SpillCrossZone(Ratio::ZERO));
+    assert_eq!(affinity(Value::Null), ZonalAffinity::Disabled);
+}
+
+#[test]
 fn res_2_to_res_7_the_other_resources_survive() {
     let pool: TargetPool = round_trip(&json!({
         "kind": "compute#targetPool", "name": "www", "region": "regions/us-west1", "sessionAffinity": "CLIENT_IP_PROTO",

@@ -325,6 +325,41 @@ fn zon_4_vms_of_other_regions_need_global_access() {
 }
 
 #[test]
+fn zon_2_consumers_of_a_published_service_have_no_affinity() {
+    let policy =
+        BackendServicePolicy { zonal_affinity: affinity("STAY", "-"), ..BackendServicePolicy::default() };
+    let roster = roster("a1+ b1+", "");
+    let consumer = decide(&roster, &policy, TrafficOrigin::PrivateServiceConnect);
+    assert_eq!(consumer.outcome, PlacementOutcome::IncompatibleClient);
+    assert_eq!(shown(&roster, consumer.modified), "{a1 b1}");
+}
+
+/// Where the load balancers of both directions of a connection may pick the same machine: with equal hashes they do if
+/// they choose from the same ones.
+#[test]
+fn zon_3_both_directions_choose_alike_with_affinity_on_both_or_on_neither() {
+    let roster = roster("a1+ a2+ b1+", "");
+    let from = |option: &str, zone: &str| {
+        let policy =
+            BackendServicePolicy { zonal_affinity: affinity(option, "-"), ..BackendServicePolicy::default() };
+        shown(&roster, decide(&roster, &policy, origin(zone)).modified)
+    };
+    for (there, back, server, alike) in [
+        ("STAY", "STAY", "A", true),
+        ("STAY", "STAY", "B", false),
+        ("STAY", "DIS", "A", false),
+        ("DIS", "STAY", "A", false),
+        ("DIS", "DIS", "B", true),
+    ] {
+        assert_eq!(
+            from(there, "A") == from(back, server),
+            alike,
+            "{there} {back}, a server in zone {server}"
+        );
+    }
+}
+
+#[test]
 fn elig_9_no_primaries_and_no_backends() {
     let policy = FailoverPolicy::default();
     assert_eq!(OriginalEligible::of(&roster("", "c1+"), &policy), OriginalEligible::HealthyFailover);
