@@ -2,6 +2,7 @@
 
 mod clients;
 mod determinism;
+mod documents;
 mod endings;
 mod expectations;
 mod extremes;
