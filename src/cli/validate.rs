@@ -35,8 +35,9 @@ pub(super) struct ValidateArgs {
     /// The number of the first of them.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "soak")]
     first: u64,
-    /// Build worlds on the kernel's own network, and hold the simulation against them: without a file the scenarios of
-    /// results/reality.md, in a quarter of an hour. Needs Linux with nftables and iproute2, and no rights.
+    /// Build worlds on the kernel's own network, and hold the simulation against them: those of a file's cells, or without a
+    /// file the scenarios of results/reality.md, in a quarter of an hour. Needs Linux with nftables and iproute2, and no
+    /// rights.
     #[arg(long, value_name = "EXPERIMENT.toml", num_args = 0..=1, conflicts_with_all = ["coverage", "soak"])]
     #[expect(clippy::option_option, reason = "the option may stand alone")]
     real: Option<Option<PathBuf>>,
@@ -50,13 +51,13 @@ pub(super) struct RealArgs {
     /// With --real: two short scenarios, to see that everything works.
     #[arg(long, requires = "real")]
     smoke: bool,
-    /// With --real: runs of each scenario [default: 4 to 10 of the scenarios, 8 of a file].
+    /// With --real: runs of each scenario [default: 4 to 10 of the scenarios, 8 of each cell of a file].
     #[arg(long, value_name = "N", requires = "real")]
     runs: Option<NonZeroU32>,
     /// With --real: how many laboratories there are at a time.
     #[arg(long, value_name = "N", default_value = "16", requires = "real")]
     laboratories: NonZeroUsize,
-    /// With --real: only scenarios whose names hold this.
+    /// With --real: only scenarios, or cells of the file, whose names hold this.
     #[arg(long, value_name = "TEXT", requires = "real")]
     only: Option<String>,
     /// With --real: set a key in the simulation alone, to see whether a wrong model is found out. May be repeated.

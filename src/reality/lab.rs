@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::observation::RunObservation;
 use super::scenarios::Forwarding;
 use super::world::World;
-use crate::experiment::Overrides;
+use crate::experiment::{Experiment, Overrides, Source};
 use crate::ids::{BackendId, ClientId, Id};
 use crate::random::{Purpose, RunSeed};
 use crate::sim::retransmission::{LINEAR_TIMEOUTS, SynRetransmission};
@@ -46,8 +46,10 @@ pub struct LabError(pub(super) String);
 /// What a laboratory is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LabOrder {
-    /// The experiment, of which the first cell is run.
+    /// The experiment.
     pub experiment: String,
+    /// The number of the cell of it that is run.
+    pub cell: usize,
     /// How packets are forwarded.
     pub forwarding: Forwarding,
     /// The number of the run, from which everything random follows.
@@ -74,8 +76,7 @@ const LEAD: Duration = Duration::from_millis(500);
 /// # Errors
 /// If the network can't be set up, or breaks.
 pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
-    let world = World::read("the experiment", &order.experiment, &Overrides::default());
-    let World { scenario, seed } = world.map_err(|error| LabError(error.render(false)))?;
+    let World { scenario, seed } = world(order)?;
     let seed = RunSeed::new(seed, FIRST_RUN + order.run);
     network::build(&hosts(&scenario))?;
     let hash_seed = seed.stream(Purpose::Selection, "laboratory").word() as u32;
@@ -103,6 +104,15 @@ pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
         })?;
     }
     Controller::new(&scenario, seed, clock, data_plane, orders).run(&told)
+}
+
+fn world(order: &LabOrder) -> Result<World, LabError> {
+    let source = Source { name: "the experiment".to_owned(), text: order.experiment.clone() };
+    let experiment = Experiment::parse(source, &Overrides::default());
+    let experiment = experiment.map_err(|error| LabError(error.render(false)))?;
+    let cell = experiment.cells().get(order.cell);
+    let cell = cell.ok_or_else(|| LabError(format!("the experiment has no cell number {}", order.cell)))?;
+    Ok(World::of_cell(&experiment, cell))
 }
 
 fn hosts(scenario: &Scenario) -> Vec<(Host, LinearTimeouts)> {

@@ -24,6 +24,8 @@ pub struct RealScenario {
     pub name: Cow<'static, str>,
     /// The experiment file.
     pub text: String,
+    /// The number of its cell.
+    pub cell: usize,
     /// How the laboratory forwards packets.
     pub forwarding: Forwarding,
     /// How many runs there are on the kernel's network.
@@ -131,7 +133,7 @@ impl World {
 
     fn scenario(&self, name: &'static str, runs: u32, quantities: Vec<RealQuantity>) -> RealScenario {
         let (text, forwarding) = (self.text(), Forwarding::Marks);
-        RealScenario { name: name.into(), text, forwarding, runs, quantities }
+        RealScenario { name: name.into(), text, cell: 0, forwarding, runs, quantities }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::observation::RunObservation;
-use crate::experiment::{Experiment, ExperimentError, Overrides, Source};
+use crate::experiment::{Cell, Experiment, ExperimentError, Overrides, Source};
 use crate::ids::{BalancerId, Id};
 use crate::lb::affinity::SessionAffinity;
 use crate::lb::selection::{SelectionHash, TableSize};
@@ -30,18 +30,23 @@ pub struct World {
 }
 
 impl World {
-    /// The first cell of the experiment that `text` describes, with `overrides`. Selection is by Maglev's table, whatever
-    /// the experiment says: the kernel knows tables alone, and both sides must have the same.
+    /// The first cell of the experiment that `text` describes, with `overrides`.
     ///
     /// # Errors
     /// If it describes none.
     pub fn read(name: &str, text: &str, overrides: &Overrides) -> Result<Self, ExperimentError> {
         let source = Source { name: name.to_owned(), text: text.to_owned() };
         let experiment = Experiment::parse(source, overrides)?;
-        let mut scenario = Scenario::clone(&experiment.scenario(&experiment.cells()[0]));
+        Ok(Self::of_cell(&experiment, &experiment.cells()[0]))
+    }
+
+    /// The world of a cell. Selection is by Maglev's table, whatever the experiment says: the kernel knows tables alone, and
+    /// both sides must have the same.
+    pub fn of_cell(experiment: &Experiment, cell: &Cell) -> Self {
+        let mut scenario = Scenario::clone(&experiment.scenario(cell));
         let size = TableSize::try_from(ENTRIES).expect("a prime");
         scenario.balancers[BalancerId::from_index(0)].settings.hash = SelectionHash::Maglev(size);
-        Ok(Self { scenario: Arc::new(scenario), seed: experiment.seed() })
+        Self { scenario: Arc::new(scenario), seed: experiment.seed() }
     }
 
     /// The same with SYNs that follow the entry of their connection, whatever becomes of its backend, as ordinary address

@@ -132,6 +132,36 @@ fn laboratories_leave_nothing_behind() {
 }
 
 #[test]
+fn every_cell_that_a_laboratory_can_be_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let arms = "[[arms]]\nname = \"plain\"\n[[arms]]\nname = \"queues\"\nset = { \"server.workers\" = 4 }\n\
+                [sweep]\n\"server.service_time.constant\" = [\"1ms\", \"2ms\"]\n";
+    fs::write(folder.path().join("cells.toml"), format!("{WORLD}{arms}")).unwrap();
+    let compared = |more: &[&str]| {
+        let args = ["validate", "--real", "cells.toml", "--runs", "2", "--out", "table.md"];
+        zonesim(folder.path(), &[&args, more].concat())
+    };
+    let output = compared(&[]);
+    let said = stderr(&output);
+    if said.contains("SKIPPED") {
+        return;
+    }
+    assert!(said.contains("arm `queues` with constant = 1ms and one more: group ig-a"), "{said}");
+    assert!(said.contains("4 runs on the kernel's network: about a minute"), "{said}");
+    let table = fs::read_to_string(folder.path().join("table.md")).unwrap();
+    for time in ["1ms", "2ms"] {
+        let row = format!("| little: arm `plain` with constant = {time} | mean request, ms | 2 |");
+        assert!(table.contains(&row), "{table}");
+    }
+    assert!(!table.contains("queues"), "{table}");
+    let output = compared(&["--only", "= 2ms"]);
+    assert!(stderr(&output).contains("2 runs on"), "{}", stderr(&output));
+    let output = compared(&["--simulate-with", "sweep={}"]);
+    assert_status(&output, 2);
+    assert!(stderr(&output).contains("neither arms nor axes"), "{}", stderr(&output));
+}
+
+#[test]
 fn what_no_laboratory_can_be_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("large.toml"), WORLD.replace("size = 2", "size = 50")).unwrap();

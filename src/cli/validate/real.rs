@@ -1,12 +1,13 @@
 //! `zonesim validate --real`: the same worlds in the simulation and on the kernel's own network.
 
-use std::borrow::Cow;
+mod file;
+
 use std::fs;
 use std::io::{self, BufRead, Read};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
 
@@ -14,25 +15,23 @@ use super::RealArgs;
 use crate::cli::console::Console;
 use crate::cli::signals::{Finishing, asked};
 use crate::cli::{Status, UsageError};
-use crate::experiment::Overrides;
+use crate::experiment::{Experiment, Overrides, Source};
 use crate::reality::crew::{Crew, obstacle};
 use crate::reality::lab::{self, LabOrder};
-use crate::reality::limits::beyond;
 use crate::reality::observation::RunObservation;
-use crate::reality::quantity::RealQuantity;
 use crate::reality::scenarios::{self, Forwarding, RealScenario};
 use crate::reality::table::{RealMachine, render};
 use crate::reality::verdict::{RealFinding, judge};
 use crate::reality::{verdict, world::World};
 use crate::results::disk::write_whole;
-use crate::sim::outcome::FailureCause;
+use crate::sim::scenario::Scenario;
 
 /// The command that is a laboratory: for this program alone.
 pub(in crate::cli) const LABORATORY: &str = "laboratory";
 /// Simulated runs of each scenario.
 const SIMULATED: u32 = 300;
-/// Runs of a file's world on the kernel's network, unless asked for otherwise.
-const RUNS_OF_A_FILE: u32 = 8;
+/// What a laboratory takes beyond its world's own time: it is set up, and its last connections end.
+const AROUND: Duration = Duration::from_secs(4);
 
 /// Compares, and writes the table; a row that disagrees is a failure.
 pub(super) fn compare(
@@ -41,15 +40,20 @@ pub(super) fn compare(
     jobs: usize,
     console: &Console,
 ) -> anyhow::Result<Status> {
-    let mut scenarios = scenarios_of(args, file)?;
+    let mut scenarios = scenarios_of(args, file, console)?;
     for scenario in &mut scenarios {
         scenario.runs = args.runs.map_or(scenario.runs, |runs| runs.get());
     }
+    let no_overrides = Overrides::default();
+    let world = |scenario: &RealScenario| world(scenario, &no_overrides);
     let worlds = scenarios.iter().map(world).collect::<anyhow::Result<Vec<World>>>()?;
     if let Some(why) = obstacle() {
         console.insist(&format!("SKIPPED: {why}"));
         return Ok(Status::Done);
     }
+    let runs: u32 = scenarios.iter().map(|scenario| scenario.runs).sum();
+    let takes = minutes(expected(&scenarios, &worlds, args.laboratories));
+    console.note(&format!("{runs} runs on the kernel's network: {takes}"));
     let _finishing = Finishing::begin();
     let simulated = simulate(args, &scenarios, jobs, console)?;
     let real = build(&scenarios, args.laboratories, console)?;
@@ -70,12 +74,16 @@ pub(super) fn compare(
     Ok(if wrong.is_empty() { Status::Done } else { Status::Failed })
 }
 
-fn scenarios_of(args: &RealArgs, file: Option<&Path>) -> anyhow::Result<Vec<RealScenario>> {
+fn scenarios_of(
+    args: &RealArgs,
+    file: Option<&Path>,
+    console: &Console,
+) -> anyhow::Result<Vec<RealScenario>> {
     let mut scenarios = match file {
         Some(_) if args.smoke => {
             return Err(UsageError("--smoke has scenarios of its own; leave the file out".to_owned()).into());
         }
-        Some(file) => vec![of_file(file)?],
+        Some(file) => file::scenarios(file, console)?,
         None if args.smoke => scenarios::smoke(),
         None => scenarios::all(),
     };
@@ -88,39 +96,55 @@ fn scenarios_of(args: &RealArgs, file: Option<&Path>) -> anyhow::Result<Vec<Real
     Ok(scenarios)
 }
 
-/// The scenario that a user wrote, with everything compared that both sides count.
-fn of_file(file: &Path) -> anyhow::Result<RealScenario> {
-    // For errors that show its lines; what it names beside it is no part of a laboratory.
-    let experiment = crate::experiment::Experiment::read(file, &Overrides::default())?;
-    let world = World::read(&file.display().to_string(), experiment.document(), &Overrides::default())?;
-    let beyond = beyond(&world.scenario, Forwarding::Marks);
-    if !beyond.is_empty() {
-        let shown = file.display();
-        return Err(UsageError(format!("no laboratory can be {shown}:\n  {}", beyond.join("\n  "))).into());
+/// The world of `scenario`, with `overrides` that leave its cell what it is.
+fn world(scenario: &RealScenario, overrides: &Overrides) -> anyhow::Result<World> {
+    let read = |overrides: &Overrides| {
+        let source = Source { name: scenario.name.to_string(), text: scenario.text.clone() };
+        Experiment::parse(source, overrides)
+    };
+    let experiment = read(overrides)?;
+    let cell = experiment.cells().get(scenario.cell);
+    if !overrides.set.is_empty() {
+        let written = read(&Overrides::default())?;
+        let words = written.describe(&written.cells()[scenario.cell]);
+        if cell.map(|cell| experiment.describe(cell)) != Some(words) {
+            let what =
+                "--simulate-with changes which cells there are; set keys that are neither arms nor axes";
+            return Err(UsageError(what.to_owned()).into());
+        }
     }
-    let groups =
-        world.scenario.clients.iter().map(|group| RealQuantity::Failed(Cow::Owned(group.name.clone())));
-    let mut quantities: Vec<RealQuantity> = groups.collect();
-    quantities.extend([
-        RealQuantity::Cause(FailureCause::Reset),
-        RealQuantity::Across,
-        RealQuantity::MeanRequest,
-        RealQuantity::HealthTransitions,
-        RealQuantity::HeldUnhealthy,
-        RealQuantity::Detections,
-        RealQuantity::Recoveries,
-    ]);
-    Ok(RealScenario {
-        name: Cow::Owned(experiment.name().to_owned()),
-        text: experiment.document().to_owned(),
-        forwarding: Forwarding::Marks,
-        runs: RUNS_OF_A_FILE,
-        quantities,
-    })
+    Ok(World::of_cell(&experiment, cell.expect("it is one of its cells")))
 }
 
-fn world(scenario: &RealScenario) -> anyhow::Result<World> {
-    Ok(World::read(&scenario.name, &scenario.text, &Overrides::default())?)
+/// How long all runs on the kernel's network take, `side_by_side` at a time and in their order.
+fn expected(scenarios: &[RealScenario], worlds: &[World], side_by_side: NonZeroUsize) -> Duration {
+    let mut free_after = vec![Duration::ZERO; side_by_side.get()];
+    for (scenario, world) in scenarios.iter().zip(worlds) {
+        let window = Duration::from_nanos(world.scenario.timing.window_end().as_nanos());
+        let takes = window + longest_connection(&world.scenario) + AROUND;
+        for _ in 0..scenario.runs {
+            // A laboratory begins as soon as another has ended.
+            *free_after.iter_mut().min().expect("at least one") += takes;
+        }
+    }
+    free_after.into_iter().max().unwrap_or_default()
+}
+
+/// How long connections are, in the mean of the group whose are the longest.
+fn longest_connection(scenario: &Scenario) -> Duration {
+    let thinks = scenario.clients.iter().map(|group| {
+        let pauses = group.connection.requests.mean() - 1.0;
+        // Nanoseconds.
+        pauses.max(0.0) * group.connection.think_time.mean()
+    });
+    Duration::from_nanos(thinks.fold(0.0, f64::max) as u64)
+}
+
+fn minutes(time: Duration) -> String {
+    match time.as_secs().div_ceil(60) {
+        1 => "about a minute".to_owned(),
+        minutes => format!("about {minutes} minutes"),
+    }
 }
 
 /// Simulates every scenario, with what is set in the simulation alone.
@@ -134,7 +158,7 @@ fn simulate(
     let jobs = NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN);
     let mut simulated = Vec::new();
     for scenario in scenarios {
-        let world = World::read(&scenario.name, &scenario.text, &overrides)?;
+        let world = world(scenario, &overrides)?;
         let is_sticky = args.sticky_syns || scenario.forwarding == Forwarding::Dnat;
         let world = if is_sticky { world.with_sticky_syns() } else { world };
         simulated.push(world.simulate(SIMULATED, jobs)?);
@@ -157,8 +181,8 @@ fn build(
     let mut orders = Vec::new();
     for (number, scenario) in scenarios.iter().enumerate() {
         for run in 0..scenario.runs {
-            let (experiment, forwarding) = (scenario.text.clone(), scenario.forwarding);
-            orders.push(LabOrder { experiment, forwarding, run });
+            let RealScenario { text, cell, forwarding, .. } = scenario.clone();
+            orders.push(LabOrder { experiment: text, cell, forwarding, run });
             order_of.push(number);
         }
     }
@@ -221,6 +245,20 @@ fn date(days: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_is_that_of_laboratories_side_by_side() {
+        let smoke = scenarios::smoke();
+        let world = |scenario| world(scenario, &Overrides::default()).unwrap();
+        let worlds: Vec<World> = smoke.iter().map(world).collect();
+        // Three runs of 29 s, with 5 s of warm-up and what is around them, and three with connections that last 7 s more.
+        for (side_by_side, seconds) in [(1, 3 * 29 + 3 * 36), (3, 29 + 36), (6, 36), (16, 36)] {
+            let side_by_side = NonZeroUsize::new(side_by_side).unwrap();
+            assert_eq!(expected(&smoke, &worlds, side_by_side).as_secs(), seconds);
+        }
+        assert_eq!(minutes(Duration::from_secs(29)), "about a minute");
+        assert_eq!(minutes(Duration::from_secs(174)), "about 3 minutes");
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {
