@@ -32,6 +32,7 @@ pub fn obstacle() -> Option<String> {
     let probe = "mount -t tmpfs tmpfs /run && ip netns add probe && ip link add p type veth peer name q netns probe \
                  && nft 'add table ip lab; add chain ip lab c { type filter hook prerouting priority mangle; }; \
                  add rule ip lab c meta mark set jhash ip saddr . tcp sport mod 7; \
+                 add rule ip lab c ip dscp set 1; add chain ip lab o { type route hook output priority mangle; }; \
                  add rule ip lab c numgen random mod 10 < 1 drop; add rule ip lab c ct mark set meta mark; \
                  add chain ip lab n { type nat hook prerouting priority dstnat; }; \
                  add rule ip lab n tcp dport 1 dnat to 198.18.0.1; add table netdev lab; \

@@ -10,6 +10,7 @@ mod clock;
 mod controller;
 pub(super) mod data_plane;
 mod dial;
+mod line;
 mod message;
 pub(super) mod network;
 mod prober;
@@ -35,6 +36,7 @@ use client::{ClientHost, ClientRecord};
 use clock::Clock;
 use controller::Controller;
 use data_plane::DataPlane;
+use line::Line;
 use network::{Host, LinearTimeouts};
 use server::Backend;
 
@@ -78,7 +80,8 @@ const LEAD: Duration = Duration::from_millis(500);
 pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
     let World { scenario, seed } = world(order)?;
     let seed = RunSeed::new(seed, FIRST_RUN + order.run);
-    network::build(&hosts(&scenario))?;
+    let has_distances = line::has_distances(&scenario);
+    network::build(&hosts(&scenario), has_distances)?;
     let hash_seed = seed.stream(Purpose::Selection, "laboratory").word() as u32;
     let data_plane = DataPlane::install(&scenario, order.forwarding, hash_seed)?;
     let (events, told) = channel();
@@ -86,6 +89,10 @@ pub fn run(order: &LabOrder) -> Result<RunObservation, LabError> {
     let mut orders = Vec::new();
     for backend in scenario.backends.ids() {
         orders.push(serve(&scenario, backend, seed, clock, &events)?);
+    }
+    if has_distances {
+        let (line, scenario) = (Line::open()?, Arc::clone(&scenario));
+        spawn("line", &events, move || line.carry(&scenario, seed, clock))?;
     }
     spawn("probers", &events, {
         let (scenario, events) = (Arc::clone(&scenario), events.clone());

@@ -13,6 +13,8 @@ use crate::workload::ArrivalSpec;
 
 /// How many backends a laboratory has at most.
 pub(super) const BACKENDS_MAX: usize = 60;
+/// How many zones: the number of one fits into 6 bits.
+const ZONES_MAX: usize = 60;
 /// How many client groups.
 pub(super) const CLIENTS_MAX: usize = 15;
 /// How many addresses a client group has.
@@ -32,6 +34,7 @@ pub fn beyond(scenario: &Scenario, forwarding: Forwarding) -> Vec<String> {
     };
     no(scenario.backends.len() > BACKENDS_MAX, "it has more than 60 backends; write smaller groups");
     no(scenario.clients.len() > CLIENTS_MAX, "it has more than 15 client groups; write fewer [[clients]]");
+    no(scenario.zones.len() > ZONES_MAX, "it has more than 60 zones; write a smaller region");
     let end = scenario.timing.window_end() - crate::time::SimTime::ZERO;
     no(end > TIME_MAX, "it takes more than 15 minutes of real time; write a shorter warmup and duration");
     let rate: f64 = scenario.clients.iter().filter_map(|group| group.arrivals.mean_rate()).sum();
@@ -128,9 +131,9 @@ fn beyond_fault(fault: &Fault) -> Option<&'static str> {
         );
     }
     match fault.effect {
-        FaultEffect::Link { kind: LinkFault::Delay(_), .. } => {
-            Some("a link delays packets; a laboratory has no distances: leave the fault out")
-        }
+        FaultEffect::Link { kind: LinkFault::Delay(_), .. } => Some(
+            "a link delays packets for a while, and a laboratory's distances stay as they are; leave the fault out",
+        ),
         FaultEffect::Link { kind: LinkFault::Loss(_), .. } => None,
         FaultEffect::Backends { kind, .. } => match kind {
             BackendFault::Fails(FailureMode::Silent | FailureMode::Refuse) | BackendFault::BlocksProbes => {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClientId, Id, IdVec, LaneId, PlaceId};
+use crate::ids::{ClientId, Id, IdVec, LaneId, PlaceId, ZoneId};
 use crate::sim::history::{HappeningKind, Subject};
-use crate::sim::outcome::{FailureCause, Outcome};
+use crate::sim::outcome::{FailureCause, Latency, Outcome};
 use crate::sim::scenario::Scenario;
 use crate::stats::Histogram;
 
@@ -15,8 +15,13 @@ pub struct RunObservation {
     pub clients: Vec<ClientCounts>,
     /// Those that failed, by cause in the order of [`FailureCause::ALL`].
     pub causes: [u64; FailureCause::ALL.len()],
+    /// How long the clients of those did not know it, in nanoseconds: from the first SYN, or from the last request of a
+    /// connection that was open.
+    pub failed_after: Histogram,
     /// From the first SYN to the handshake's end, in nanoseconds.
     pub connect: Histogram,
+    /// The same by the place of the clients, and by the backend's zone.
+    pub connect_between: Vec<Vec<Histogram>>,
     /// From a request to its whole response, in nanoseconds.
     pub request: Histogram,
     /// Connections of the window that each backend completed.
@@ -53,8 +58,12 @@ impl RunObservation {
             completed_by_backend: outcome.backends.iter().map(|it| it.traffic.completed()).collect(),
             unhealthy_nanos: outcome.backends.iter().map(|backend| backend.unhealthy_nanos).sum(),
             health_transitions: outcome.health_transitions,
+            failed_after: outcome.failed_after.clone(),
             ..Self::default()
         };
+        let connects =
+            |row: &IdVec<ZoneId, Latency>| row.iter().map(|latency| latency.connect.clone()).collect();
+        observation.connect_between = outcome.latency.iter().map(connects).collect();
         for latency in outcome.latency.iter().flat_map(IdVec::iter) {
             observation.connect.merge(&latency.connect);
             observation.request.merge(&latency.request);

@@ -6,6 +6,7 @@ use super::observation::RunObservation;
 use crate::ids::{Id, PlaceId};
 use crate::sim::outcome::FailureCause;
 use crate::sim::scenario::Scenario;
+use crate::stats::Histogram;
 
 /// Something that a run shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum RealQuantity {
     Failed(Cow<'static, str>),
     /// Connections that failed in this way.
     Cause(FailureCause),
+    /// How long clients of failed connections did not know it, one by one.
+    FailuresKnown,
     /// Connections that backends of other zones completed.
     Across,
     /// Those as a share of all that were completed.
@@ -22,6 +25,13 @@ pub enum RealQuantity {
     ConnectsAbove {
         /// Milliseconds.
         millis: u64,
+    },
+    /// How long handshakes took between a place and a zone, one by one.
+    ConnectTimes {
+        /// The clients' place.
+        from: Cow<'static, str>,
+        /// The backends' zone.
+        to: Cow<'static, str>,
     },
     /// Requests that took longer than this.
     RequestsAbove {
@@ -59,11 +69,13 @@ impl RealQuantity {
             Self::Failed(group) if group.is_empty() => "connections that fail".to_owned(),
             Self::Failed(group) => format!("{group} connections that fail"),
             Self::Cause(cause) => format!("failures by {}", cause.name()),
+            Self::FailuresKnown => "failures known after, s".to_owned(),
             Self::Across => "connections completed across zones".to_owned(),
             Self::AcrossShare => "share of them across zones".to_owned(),
             Self::ConnectsAbove { millis } => {
                 format!("handshakes of more than {} s", *millis as f64 / 1000.0)
             }
+            Self::ConnectTimes { from, to } => format!("handshakes from {from} to {to}, ms"),
             Self::RequestsAbove { millis } => format!("requests of more than {} s", *millis as f64 / 1000.0),
             Self::MeanRequest => "mean request, ms".to_owned(),
             Self::HeldUnhealthy => "held unhealthy, s over all backends".to_owned(),
@@ -83,8 +95,11 @@ impl RealQuantity {
             Self::FirstDecision { .. } | Self::LastDecision { .. } | Self::Detections | Self::Recoveries => {
                 0.03
             }
+            // Timers of the kernel are that coarse beyond half a second.
+            Self::FailuresKnown => 0.07,
             Self::HeldUnhealthy => 0.2,
             Self::MeanRequest => 1.0,
+            Self::ConnectTimes { .. } => 0.5,
             _ => 0.0,
         }
     }
@@ -102,6 +117,7 @@ impl RealQuantity {
             // Which groups these are is said by `of_groups`.
             Self::Failed(_) => count(run.clients.iter().map(|counts| counts.failed).sum()),
             Self::Cause(cause) => count(run.causes[*cause as usize]),
+            Self::FailuresKnown => seconds(&run.failed_after),
             Self::Across => count(run.clients.iter().map(|counts| counts.across).sum()),
             Self::AcrossShare => {
                 let across: u64 = run.clients.iter().map(|counts| counts.across).sum();
@@ -109,6 +125,11 @@ impl RealQuantity {
                 if all > 0 { vec![across as f64 / all as f64] } else { Vec::new() }
             }
             Self::ConnectsAbove { millis } => count(run.connect.count_above(millis * 1_000_000)),
+            // Which of them these are is said by `of_groups`, too.
+            Self::ConnectTimes { .. } => {
+                let each = run.connect_between.iter().flatten().flat_map(seconds);
+                each.map(|seconds| seconds * 1e3).collect()
+            }
             Self::RequestsAbove { millis } => count(run.request.count_above(millis * 1_000_000)),
             Self::MeanRequest => run.request.mean().map(|nanos| nanos / 1e6).into_iter().collect(),
             Self::HeldUnhealthy => vec![run.unhealthy_nanos as f64 / 1e9],
@@ -125,7 +146,7 @@ impl RealQuantity {
         }
     }
 
-    /// The part of `run` that it is about: of some client groups alone, if it names them.
+    /// The part of `run` that it is about: of some client groups alone, or between two places, if it names them.
     pub fn of_groups(&self, scenario: &Scenario, run: &RunObservation) -> RunObservation {
         let mut part = run.clone();
         if let Self::Failed(prefix) = self {
@@ -133,13 +154,28 @@ impl RealQuantity {
             let mut is_meant = names.map(|name| name.starts_with(&**prefix));
             part.clients.retain(|_| is_meant.next() == Some(true));
         }
+        if let Self::ConnectTimes { from, to } = self {
+            let rows = scenario.places.iter().zip(&run.connect_between);
+            let rows = rows.filter(|(place, _)| place.name == **from);
+            let row = |row: &Vec<Histogram>| {
+                let columns = scenario.zones.iter().zip(row).filter(|(zone, _)| **zone == **to);
+                columns.map(|(_, times)| times.clone()).collect()
+            };
+            part.connect_between = rows.map(|(_, times)| row(times)).collect();
+        }
         part
     }
 
     /// Whether whole distributions are compared: each value is independent of the others of its run.
     pub fn is_distribution(&self) -> bool {
-        matches!(self, Self::Detections | Self::Recoveries)
+        matches!(self, Self::Detections | Self::Recoveries | Self::FailuresKnown | Self::ConnectTimes { .. })
     }
+}
+
+/// The values of a histogram of nanoseconds, in seconds.
+fn seconds(histogram: &Histogram) -> Vec<f64> {
+    let each = histogram.values().flat_map(|(nanos, count)| (0..count).map(move |_| nanos as f64 / 1e9));
+    each.collect()
 }
 
 /// χ² of counts that are expected to be alike, over its degrees of freedom.

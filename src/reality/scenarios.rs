@@ -36,6 +36,7 @@ pub struct RealScenario {
 
 /// A world of three zones with four backends each, and in each zone clients with short connections and with long ones.
 struct World {
+    network: &'static str,
     affinity: &'static str,
     check: &'static str,
     connection_timeouts: &'static str,
@@ -48,6 +49,13 @@ struct World {
     more: &'static str,
 }
 
+/// As far as everything is in a laboratory.
+const NEAR: &str = "same_zone_rtt = { constant = \"80us\" }, cross_zone_rtt = { constant = \"80us\" }";
+/// Each pair of zones has a distance of its own.
+const DISTANT: &str = "same_zone_rtt = { lognormal = { median = \"1ms\", sigma = 0.2 } }, \
+     cross_zone_rtt = { lognormal = { median = \"3ms\", sigma = 0.3 } }, \
+     links = [{ between = [\"a\", \"c\"], rtt = { constant = \"6ms\" } }, \
+     { between = [\"b\", \"c\"], rtt = { lognormal = { median = \"10ms\", sigma = 0.2 } } }]";
 const SPILL: &str =
     "zonal_affinity = { spillover = \"ZONAL_AFFINITY_SPILL_CROSS_ZONE\", spillover_ratio = 0.5 }";
 const SPILL_QUARTER: &str =
@@ -62,6 +70,7 @@ const ZONE_A_SILENT: &str =
 impl Default for World {
     fn default() -> Self {
         Self {
+            network: NEAR,
             affinity: SPILL,
             check: EACH_SECOND,
             connection_timeouts: "",
@@ -78,7 +87,7 @@ impl Default for World {
 
 impl World {
     fn text(&self) -> String {
-        let Self { affinity, check, connection_timeouts, service, duration_s, more, .. } = self;
+        let Self { network, affinity, check, connection_timeouts, service, duration_s, more, .. } = self;
         let zones = ["a", "b", "c"];
         let clients: String = zones.map(|zone| self.clients(zone)).concat();
         let groups =
@@ -87,7 +96,7 @@ impl World {
             r#"
             name = "real"
             region = {{ name = "r", zones = ["a", "b", "c"] }}
-            network = {{ same_zone_rtt = {{ constant = "80us" }}, cross_zone_rtt = {{ constant = "80us" }} }}
+            network = {{ {network} }}
             server = {{ workers = "unlimited", service_time = {{ constant = "2ms" }} }}
             health_check = {{ initial_state = "HEALTHY", {check} }}
             [simulation]
@@ -143,6 +152,7 @@ pub fn all() -> Vec<RealScenario> {
     all.extend(checks());
     all.extend(tracking());
     all.extend(retransmission());
+    all.push(distances());
     all
 }
 
@@ -188,6 +198,7 @@ fn outage_quantities() -> Vec<RealQuantity> {
         RealQuantity::LastDecision { place: 0 },
         RealQuantity::Detections,
         RealQuantity::Recoveries,
+        RealQuantity::FailuresKnown,
     ]
 }
 
@@ -199,18 +210,20 @@ fn outages() -> Vec<RealScenario> {
                   target = { zone = \"a\", fraction = 0.75 }\n";
     let half = World { more: refuse, ..World::default() };
     let quarter = World { affinity: SPILL_QUARTER, more: refuse, ..World::default() };
-    let refused = || vec![short_failed(), RealQuantity::Across, RealQuantity::HeldUnhealthy];
+    let refused = || {
+        vec![short_failed(), RealQuantity::Across, RealQuantity::HeldUnhealthy, RealQuantity::FailuresKnown]
+    };
     vec![
         World::default().scenario("zone a silent for 15 s, spill below 0.5", 10, outage_quantities()),
         stay.scenario(
             "zone a silent for 15 s, stay",
             8,
-            vec![short_failed(), long_failed(), RealQuantity::Across],
+            vec![short_failed(), long_failed(), RealQuantity::Across, RealQuantity::FailuresKnown],
         ),
         kernels.scenario(
             "zone a silent for 15 s, stay, SYNs as Linux sends them",
             8,
-            vec![short_failed(), long_failed()],
+            vec![short_failed(), long_failed(), RealQuantity::FailuresKnown],
         ),
         disabled.scenario(
             "no affinity",
@@ -288,9 +301,10 @@ fn tracking() -> Vec<RealScenario> {
         more: leaves,
         ..World::default()
     };
-    let resets = || vec![RealQuantity::Cause(FailureCause::Reset), short_failed()];
+    let reset = || RealQuantity::Cause(FailureCause::Reset);
+    let resets = || vec![reset(), short_failed(), RealQuantity::FailuresKnown];
     let long_resets =
-        || vec![RealQuantity::Cause(FailureCause::Reset), RealQuantity::Cause(FailureCause::RequestTimeout)];
+        || vec![reset(), RealQuantity::Cause(FailureCause::RequestTimeout), RealQuantity::FailuresKnown];
     let beyond = idle("requests = { constant = 2 }, think_time = { constant = \"61500ms\" }");
     let within = idle("requests = { constant = 2 }, think_time = { constant = \"58500ms\" }");
     vec![
@@ -327,6 +341,7 @@ fn retransmission() -> Vec<RealScenario> {
                 RealQuantity::Cause(FailureCause::Reset),
                 RealQuantity::Cause(FailureCause::RequestTimeout),
                 short_failed(),
+                RealQuantity::FailuresKnown,
             ],
         ),
         loss.scenario(
@@ -346,4 +361,25 @@ fn retransmission() -> Vec<RealScenario> {
         ),
         sticky,
     ]
+}
+
+fn distances() -> RealScenario {
+    let world = World { network: DISTANT, affinity: DISABLED, more: "", duration_s: 40, ..World::default() };
+    let connects = |from: &'static str, to: &'static str| RealQuantity::ConnectTimes {
+        from: from.into(),
+        to: to.into(),
+    };
+    world.scenario(
+        "three zones at distances, no affinity",
+        8,
+        vec![
+            connects("a", "a"),
+            connects("a", "b"),
+            connects("c", "a"),
+            connects("b", "c"),
+            RealQuantity::MeanRequest,
+            RealQuantity::AcrossShare,
+            short_failed(),
+        ],
+    )
 }

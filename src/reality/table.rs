@@ -26,7 +26,7 @@ pub fn render(findings: &[RealFinding], machine: &RealMachine, simulated: u32) -
          that was built twice: on the kernel's own network, with its TCP, nftables and real probes, and in the simulation \
          with {simulated} replications. Real: mean of the runs with its 95 % interval; simulated: mean, and where all runs but \
          one in fifty lie. A row agrees unless a test says otherwise: of the means (by permutation), of the runs outside that range \
-         (binomial), and of detection and recovery one by one (Kolmogorov and Smirnov). p is the least of its tests, corrected \
+         (binomial), and of detection, recovery and knowledge of failures one by one (Kolmogorov and Smirnov). p is the least of its tests, corrected \
          for the number of all of them (Holm); below 0.01 is disagreement. What is built, and what it can and can't \
          support, stands in [`docs/reality.md`](../docs/reality.md).\n\n\
          | scenario | quantity | runs | real | simulated | p | agrees |\n|---|---|---|---|---|---|---|\n{rows}\n\

@@ -70,6 +70,19 @@ fn a_model_agrees_with_itself_and_a_wrong_one_is_rejected() {
 }
 
 #[test]
+fn clients_know_of_failures_when_they_time_out_or_are_reset() {
+    let staying = [("backend_service.zonal_affinity", "{ spillover = \"ZONAL_AFFINITY_STAY_WITHIN_ZONE\" }")];
+    // A SYN that nobody answers, and a request to a backend that does not know the connection.
+    for (scenario, set, seconds) in [(0, &staying[..], 4.5), (1, &[], 80e-6)] {
+        let run = &world(&smoke()[scenario], set).simulate(1, TWO).unwrap()[0];
+        let known = RealQuantity::FailuresKnown.values(run);
+        let failed: u64 = run.clients.iter().map(|counts| counts.failed).sum();
+        assert!(failed > 5 && known.len() as u64 == failed, "{failed} and {known:?}");
+        assert!(known.iter().all(|after| (after / seconds - 1.0).abs() < 0.004), "{known:?}");
+    }
+}
+
+#[test]
 fn what_no_laboratory_can_be_is_named() {
     let text = |from: &str, to: &str| {
         let scenario = &smoke()[0];

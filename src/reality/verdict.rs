@@ -70,12 +70,10 @@ fn finding(
         p: 1.0,
         agrees: true,
     };
-    // Where one side never has what the other has, nothing is alike.
-    if ours.is_empty() != theirs.is_empty() {
-        finding.tests.push(0.0);
-        return finding;
-    }
-    if ours.is_empty() {
+    // Where one side never has what the other has, how often that has it tells whether this is chance.
+    if ours.is_empty() || theirs.is_empty() {
+        let side = if ours.is_empty() { simulated.len() } else { real.len() };
+        finding.tests.push(all_on_one_side(ours.len() + theirs.len(), side, real.len() + simulated.len()));
         return finding;
     }
     let gap = finding.real.mean() - finding.simulated.mean();
@@ -92,9 +90,15 @@ fn finding(
     if quantity.is_distribution() {
         let each =
             |runs: &[RunObservation]| runs.iter().flat_map(|run| quantity.values(run)).collect::<Vec<f64>>();
-        finding.tests.push(kolmogorov_smirnov(&each(&real), &each(&simulated)));
+        finding.tests.push(kolmogorov_smirnov(&each(&real), &each(&simulated), quantity.slack()));
     }
     finding
+}
+
+/// The probability that all `marked` runs of `total` are on a side with so many of them, if both sides are alike (Fisher's
+/// exact test).
+fn all_on_one_side(marked: usize, side: usize, total: usize) -> f64 {
+    (0..marked).map(|taken| (side - taken) as f64 / (total - taken) as f64).product()
 }
 
 /// Judges all findings together (Holm 1979).
@@ -106,5 +110,20 @@ pub fn judge(findings: &mut [RealFinding]) {
             finding.p = finding.p.min(test.p);
             finding.agrees &= !test.rejected;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_side_never_has_may_be_rare() {
+        // One of 300 simulated runs, and none of 6 real ones: most likely so.
+        assert!((all_on_one_side(1, 300, 306) - 300.0 / 306.0).abs() < 1e-12);
+        assert_eq!(all_on_one_side(0, 300, 306), 1.0);
+        // Both of 2 real ones, and no simulated one: 1 in as many as there are pairs.
+        assert!((all_on_one_side(2, 2, 302) - 1.0 / (302.0 * 301.0 / 2.0)).abs() < 1e-12);
+        assert!(all_on_one_side(300, 300, 306) < 1e-9, "all simulated ones, and no real one");
     }
 }

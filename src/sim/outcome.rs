@@ -280,6 +280,10 @@ pub struct Outcome {
     pub decisions: IdVec<LaneId, [u64; PlacementOutcome::ALL.len()]>,
     /// Failed connections by cause, as [`FailureCause::ALL`].
     pub failures: [u64; FailureCause::ALL.len()],
+    /// How long the clients of failed connections did not know it, in nanoseconds: from the first SYN, or from the last request
+    /// of a connection that was open.
+    #[serde(default)]
+    pub failed_after: Histogram,
     /// By client place and backend zone.
     pub latency: IdVec<PlaceId, IdVec<ZoneId, Latency>>,
     /// By backend.

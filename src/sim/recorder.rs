@@ -307,7 +307,11 @@ impl Recorder {
         self.outcome.decisions[lane][flow.outcome as usize] += 1;
         self.outcome.unhealthy_connections += u64::from(flow.marks.has(Mark::OnUnhealthy));
         match failure {
-            Some(cause) => self.outcome.failures[cause as usize] += 1,
+            Some(cause) => {
+                self.outcome.failures[cause as usize] += 1;
+                let asked = if flow.marks.has(Mark::Opened) { flow.sent } else { flow.started };
+                self.outcome.failed_after.record(now.since(asked).as_nanos());
+            }
             None => self.outcome.completed += 1,
         }
         // Most connections end in the sample in which they began.

@@ -25,7 +25,11 @@ pub(super) struct ClientRecord {
     pub(super) completed: Vec<u64>,
     /// Those of the window that failed, by cause.
     pub(super) failed: [u64; FailureCause::ALL.len()],
+    /// How long its clients did not know that.
+    pub(super) failed_after: Histogram,
     pub(super) connect: Histogram,
+    /// By backend: handshakes whose connections got a response.
+    pub(super) connect_to: Vec<Histogram>,
     pub(super) request: Histogram,
 }
 
@@ -49,12 +53,14 @@ struct Connection {
     state: State,
     /// When it gives up, or makes its next request.
     due: SimTime,
-    /// When its request was sent.
+    /// When its request was sent; before, its SYN.
     sent: SimTime,
     unsent: Vec<u8>,
     received: Vec<u8>,
     wanted: usize,
     backend: u16,
+    /// How long its handshake took, if that ended in the window and no response has said yet whose it was.
+    connected_after: Option<SimDuration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +93,11 @@ impl<'a> ClientHost<'a> {
             clock,
             draws: seed.stream(Purpose::Connections, &group.name).generator(),
             connections: Vec::new(),
-            record: ClientRecord { completed: vec![0; backends], ..ClientRecord::default() },
+            record: ClientRecord {
+                completed: vec![0; backends],
+                connect_to: vec![Histogram::default(); backends],
+                ..ClientRecord::default()
+            },
         }
     }
 
@@ -122,7 +132,7 @@ impl<'a> ClientHost<'a> {
         let started = self.clock.now();
         let is_measured = self.timing.is_measured(at);
         let Some(stream) = dial(address, VIP)? else {
-            self.record.end(is_measured, 0, Course::Failed(FailureCause::Refused));
+            self.record.end(is_measured, (0, SimDuration::ZERO), Course::Failed(FailureCause::Refused));
             return Ok(());
         };
         self.connections.push(Connection {
@@ -137,6 +147,7 @@ impl<'a> ClientHost<'a> {
             received: Vec::new(),
             wanted: 0,
             backend: 0,
+            connected_after: None,
         });
         Ok(())
     }
@@ -181,7 +192,10 @@ impl<'a> ClientHost<'a> {
         let mut connections = std::mem::take(&mut self.connections);
         connections.retain_mut(|connection| {
             let course = step(connection, self);
-            self.record.end(connection.is_measured, connection.backend, course);
+            if course != Course::GoesOn {
+                let waited = self.clock.now().since(connection.sent);
+                self.record.end(connection.is_measured, (connection.backend, waited), course);
+            }
             course == Course::GoesOn
         });
         self.connections = connections;
@@ -217,7 +231,9 @@ impl Connection {
             return match is_connected(&self.stream) {
                 Ok(()) => {
                     if clients.is_measuring(now) {
-                        clients.record.connect.record(now.since(self.started).as_nanos());
+                        let took = now.since(self.started);
+                        clients.record.connect.record(took.as_nanos());
+                        self.connected_after = Some(took);
                     }
                     self.ask(clients)
                 }
@@ -241,6 +257,9 @@ impl Connection {
             clients.record.request.record(now.since(self.sent).as_nanos());
         }
         self.backend = sender(&self.received).unwrap_or(self.backend);
+        if let Some(took) = self.connected_after.take() {
+            clients.record.connect_to[usize::from(self.backend)].record(took.as_nanos());
+        }
         self.requests -= 1;
         if self.requests == 0 {
             return Course::Completed;
@@ -256,10 +275,14 @@ impl Connection {
 }
 
 impl ClientRecord {
-    fn end(&mut self, is_measured: bool, backend: u16, course: Course) {
+    /// A connection is over, so long after the client asked last for something.
+    fn end(&mut self, is_measured: bool, (backend, waited): (u16, SimDuration), course: Course) {
         match course {
             Course::Completed if is_measured => self.completed[usize::from(backend)] += 1,
-            Course::Failed(cause) if is_measured => self.failed[cause as usize] += 1,
+            Course::Failed(cause) if is_measured => {
+                self.failed[cause as usize] += 1;
+                self.failed_after.record(waited.as_nanos());
+            }
             _ => {}
         }
     }

@@ -21,6 +21,7 @@ use crate::random::RunSeed;
 use crate::reality::observation::{ClientCounts, RunObservation};
 use crate::reality::plan::{Deed, plan};
 use crate::sim::scenario::{BackendFault, FailureMode, Scenario};
+use crate::stats::Histogram;
 use crate::time::{SimDuration, SimTime};
 
 /// How often the controller looks at what only time changes: entries that end.
@@ -93,6 +94,10 @@ impl<'a> Controller<'a> {
             decided: Vec::new(),
             observation: RunObservation {
                 clients: vec![ClientCounts::default(); scenario.clients.len()],
+                connect_between: vec![
+                    vec![Histogram::default(); scenario.zones.len()];
+                    scenario.places.len()
+                ],
                 completed_by_backend: vec![0; scenario.backends.len()],
                 ..RunObservation::default()
             },
@@ -307,6 +312,11 @@ impl<'a> Controller<'a> {
         }
         counts.failed = record.failed.iter().sum();
         self.observation.causes.iter_mut().zip(&record.failed).for_each(|(sum, count)| *sum += count);
+        self.observation.failed_after.merge(&record.failed_after);
+        let place = self.scenario.clients[client].place.index();
+        for (spec, connect) in self.scenario.backends.iter().zip(&record.connect_to) {
+            self.observation.connect_between[place][spec.zone.index()].merge(connect);
+        }
         self.observation.connect.merge(&record.connect);
         self.observation.request.merge(&record.request);
     }

@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::LabError;
-use super::network::{Host, VIP, run};
-use crate::ids::{BackendId, Id, ZoneId};
+use super::line::round_trip;
+use super::network::{FAR_MARK, Host, VIP, run};
+use crate::ids::{BackendId, ClientId, Id, ZoneId};
 use crate::lb::LoadBalancer;
 use crate::lb::affinity::{Fields, SessionAffinity};
 use crate::lb::packet::{PacketClass, Protocol};
@@ -210,6 +211,39 @@ fn lossy(scenario: &Scenario, between: [ZoneId; 2], fault: LinkFault) -> String 
     rules
 }
 
+/// The chains that have packets take the line to backends that are far away: each with the backend's zone in its header, by
+/// its number and 1 more (RFC 2474). Nobody but the line answers them, though the kernel would.
+fn far(scenario: &Scenario) -> String {
+    let mut rules = String::new();
+    for (client, zone) in far_pairs(scenario) {
+        let name = Host::Client(client.index()).name();
+        let backends = scenario.backends.pairs().filter(|(_, spec)| spec.zone == zone);
+        let marks: Vec<String> = backends.map(|(backend, _)| mark(backend).to_string()).collect();
+        let _ = writeln!(
+            rules,
+            "  iifname {name} meta mark {{ {} }} ip dscp set {} meta mark set meta mark or {FAR_MARK:#x}",
+            marks.join(", "),
+            zone.index() + 1
+        );
+    }
+    if rules.is_empty() {
+        return rules;
+    }
+    format!(
+        " chain far {{ type filter hook prerouting priority mangle + 1; policy accept;\n{rules} }}\n \
+         chain mute {{ type filter hook output priority raw; policy accept;\n  ip saddr {VIP} drop\n }}\n \
+         chain onward {{ type route hook output priority mangle; policy accept;\n  \
+         ip daddr {VIP} meta mark set ct mark\n }}\n"
+    )
+}
+
+/// Each client group with each zone of backends that is far from it.
+fn far_pairs(scenario: &Scenario) -> BTreeSet<(ClientId, ZoneId)> {
+    let zones: BTreeSet<ZoneId> = scenario.backends.iter().map(|spec| spec.zone).collect();
+    let pairs = scenario.clients.ids().flat_map(|client| zones.iter().map(move |zone| (client, *zone)));
+    pairs.filter(|(client, zone)| round_trip(scenario, *client, *zone).is_some()).collect()
+}
+
 /// The fields that a packet is hashed by.
 fn hashed(affinity: SessionAffinity) -> &'static str {
     match affinity.fields(PacketClass::Ports) {
@@ -266,7 +300,12 @@ fn ruleset(scenario: &Scenario, forwarding: Forwarding, seed: u32) -> String {
     };
     let devices: Vec<String> = scenario.backends.ids().map(|id| Host::Backend(id.index()).name()).collect();
     let (devices, probers) = (devices.join(", "), Host::Probers.sources());
+    let far = match forwarding {
+        Forwarding::Marks => far(scenario),
+        Forwarding::Dnat => String::new(),
+    };
     rules
+        + &far
         + &format!(
             " set ended {{ type mark; }}\n chain inward {{ {hook}; policy accept;\n{inward}{astray} }}\n}}\n\
              table netdev lab {{\n set silent {{ type ifname; }}\n set unprobed {{ type ifname; }}\n chain loss {{ }}\n \

@@ -76,16 +76,36 @@ pub(super) fn client_address(client: usize, address: u32) -> Ipv4Addr {
     Ipv4Addr::from(0xc613_0000 + block + address)
 }
 
+/// The number of the client group that `address` belongs to; nothing if it is nobody's.
+pub(super) fn client_of(address: Ipv4Addr) -> Option<usize> {
+    let beyond = u32::from(address).checked_sub(u32::from(client_address(0, 0)))?;
+    usize::try_from(beyond >> 12).ok()
+}
+
+/// What marks packets that have to take the line to their backend first.
+pub(super) const FAR_MARK: u32 = 0x100;
+
+/// What hands such packets to the load balancer itself, as commands of `ip`. Those that it sends to the backends are marked
+/// with these later; until then they need some route.
+fn to_the_line() -> String {
+    format!(
+        "rule add fwmark {FAR_MARK:#x}/{FAR_MARK:#x} lookup 300\nroute add local {VIP} dev lo table 300\n\
+         route add {VIP} dev lo\n"
+    )
+}
+
 /// How often the kernel of a host sends a SYN again after 1 s before its wait doubles: `tcp_syn_linear_timeouts`. With 0 it
 /// sends at 0, 1, 3, 7 s … (RFC 6298).
 pub(super) type LinearTimeouts = u8;
 
-/// Sets up the network between `hosts` and the load balancer, whose namespace is the caller's.
-pub(super) fn build(hosts: &[(Host, LinearTimeouts)]) -> Result<(), LabError> {
+/// Sets up the network between `hosts` and the load balancer, whose namespace is the caller's; with a way to the line if it
+/// `has_distances`.
+pub(super) fn build(hosts: &[(Host, LinearTimeouts)], has_distances: bool) -> Result<(), LabError> {
     run("mount", &["-t", "tmpfs", "tmpfs", "/run"], "")?;
     use_no_ipv6()?;
+    let line = if has_distances { to_the_line() } else { String::new() };
     let links: String = hosts.iter().map(|(host, _)| link(*host)).collect();
-    run("ip", &["-batch", "-"], &format!("link set lo up\n{links}"))?;
+    run("ip", &["-batch", "-"], &format!("link set lo up\n{links}{line}"))?;
     for name in ["net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0"] {
         set(name)?;
     }
@@ -131,7 +151,8 @@ fn inside(host: Host) -> String {
         _ => format!("addr add {alias} dev lo\n"),
     });
     format!(
-        "link set lo up\naddr add {}/32 peer {GATEWAY}/32 dev eth0\nlink set eth0 up\n\
+        "link set lo up\naddr add {}/32 peer {GATEWAY}/32 dev eth0\n\
+         link set eth0 gso_max_segs 1\nlink set eth0 up\n\
          neigh add {GATEWAY} lladdr {GATEWAY_MAC} dev eth0 nud permanent\n\
          route add 198.18.0.0/15 via {GATEWAY} dev eth0\n{alias}",
         host.address()
@@ -255,6 +276,12 @@ mod tests {
             (0..CLIENTS_MAX).flat_map(|it| [0, ADDRESSES_MAX - 1].map(|last| client_address(it, last)));
         let mut all: Vec<Ipv4Addr> = own.chain(ends).collect();
         assert!(all.iter().all(|address| u32::from(*address) & LAB.1 == LAB.0), "{all:?}");
+        for client in 0..CLIENTS_MAX {
+            for last in [0, ADDRESSES_MAX - 1] {
+                assert_eq!(client_of(client_address(client, last)), Some(client));
+            }
+        }
+        assert_eq!([VIP, GATEWAY, Host::Probers.address()].map(client_of), [None; 3]);
         let count = all.len();
         all.sort_unstable();
         all.dedup();

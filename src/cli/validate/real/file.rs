@@ -75,6 +75,7 @@ fn scenario(experiment: &Experiment, cell: &Cell, world: &Scenario) -> RealScena
     let mut quantities: Vec<RealQuantity> = groups.collect();
     quantities.extend([
         RealQuantity::Cause(FailureCause::Reset),
+        RealQuantity::FailuresKnown,
         RealQuantity::Across,
         RealQuantity::MeanRequest,
         RealQuantity::HealthTransitions,
