@@ -58,6 +58,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
+use crate::stats::Strata;
 use crate::time::SimDuration;
 use arm::Arm;
 use assignment::Assignment;
@@ -70,11 +71,12 @@ use files::DataFiles;
 pub use finding::{SettingFinding, Severity};
 pub use keys::{KeyBound, KeyRow};
 use node::Node;
-use path::{NamePath, dotted};
+use path::{KeyPath, NamePath, dotted};
 pub use per_cell::PerCell;
 use plan::Plan;
 pub use plan::{key, keys};
 pub use precision::Precision;
+use problem::Problem;
 pub use problem::nearest;
 pub use threshold::{Limits, Threshold, limit_of};
 pub use worlds::{FaultWords, WorldWords};
@@ -216,6 +218,7 @@ impl Experiment {
         };
         experiment.worlds = Arc::new(experiment.read_worlds(&base, &draft)?);
         experiment.check_replaced(&base, &draft)?;
+        experiment.check_strata(&draft)?;
         Ok(experiment)
     }
 
@@ -340,6 +343,15 @@ impl Experiment {
         })
     }
 
+    /// By cell: the strata that its replications are drawn from in turn; those of a cell without any are halves that are
+    /// alike. Nothing if no cell has any.
+    pub fn strata(&self) -> Option<Vec<Strata>> {
+        let strata: Vec<Option<Strata>> =
+            self.cells.iter().map(|cell| self.scenario(cell).strata()).collect();
+        let any = strata.iter().any(Option::is_some);
+        any.then(|| strata.into_iter().map(|own| own.unwrap_or(Strata::new(0.5))).collect())
+    }
+
     /// What the file calls things that `cell` simulates.
     pub fn words(&self, cell: &Cell) -> &WorldWords {
         self.worlds.words(cell.index)
@@ -402,6 +414,27 @@ impl Experiment {
             }
         }
         Ok(worlds)
+    }
+
+    /// Checks that every replication of strata has its neighbour.
+    fn check_strata(&self, draft: &Draft<'_>) -> Result<(), ExperimentError> {
+        let check = |plan: &Plan| {
+            if plan.precision.is_some() || plan.replications.is_multiple_of(2) {
+                return Ok(());
+            }
+            let what = format!(
+                " is {}, and replications are of two strata in turn: the last one would count for nothing",
+                plan.replications
+            );
+            let help = Some("write an even number".to_owned());
+            Err(Problem::new(KeyPath::to("simulation").key("replications"), what, help))
+        };
+        match check(&self.plan) {
+            Err(problem) if self.strata().is_some() => {
+                Err(draft.report(problem, &[], None, |root| plan::plan(root).and_then(|plan| check(&plan))))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What the arm and the axes of `cell` set, in order.

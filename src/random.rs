@@ -57,6 +57,11 @@ impl RunSeed {
         Self { seed, replication }
     }
 
+    /// Whether the replication's number is even.
+    pub fn is_even(self) -> bool {
+        self.replication.is_multiple_of(2)
+    }
+
     /// The key of the stream that serves `purpose` for the entity called `name`.
     pub fn stream(self, purpose: Purpose, name: &str) -> StreamKey {
         let root = mix(mix(self.seed) ^ u64::from(self.replication));

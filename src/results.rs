@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 
 use crate::metrics::Metric;
 use crate::metrics::tables::{
-    BackendRow, CsvRow, DecisionRow, EventRow, FileRow, HealthRow, LatencyRow, RUN_FILES, SummaryRow,
-    TimelineRow, TrafficRow,
+    BackendRow, CsvRow, DecisionRow, EventRow, FileRow, HealthRow, LatencyRow, RUN_FILES, STRATUM_WEIGHT,
+    SummaryRow, TimelineRow, TrafficRow,
 };
 use crate::unfit::Unfit;
 use description::Description;
@@ -121,6 +121,8 @@ pub struct Run {
     pub cell: usize,
     /// Which replication it is.
     pub replication: usize,
+    /// How much of all windows its stratum is, if replications are drawn from strata in turn.
+    pub stratum_weight: Option<f64>,
     /// The value of each of [`Results::metrics`].
     pub values: Vec<Option<f64>>,
 }
@@ -313,9 +315,10 @@ fn axes(runs: &CsvTable) -> Result<Vec<String>, Unfit> {
     Ok(runs.header().get(arm + 1..replication).unwrap_or_default().to_vec())
 }
 
-/// The columns after `seed`.
+/// The columns after `seed` that are metrics.
 fn metrics(runs: &CsvTable) -> Result<Vec<String>, Unfit> {
-    Ok(runs.header()[runs.column("seed")? + 1..].to_vec())
+    let after = runs.header()[runs.column("seed")? + 1..].iter();
+    Ok(after.filter(|name| *name != STRATUM_WEIGHT).cloned().collect())
 }
 
 /// Arms and cells in the order in which they first appear.
@@ -357,7 +360,13 @@ impl Groups {
 
 fn run(row: &CsvRow<'_>, metrics: &[String]) -> Result<Run, Unfit> {
     let values = metrics.iter().map(|metric| row.metric(metric)).collect::<Result<_, _>>()?;
-    Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, values })
+    let is_stratified = row.header.iter().any(|name| name == STRATUM_WEIGHT);
+    let stratum_weight = match is_stratified.then(|| row.amount(STRATUM_WEIGHT)).transpose()?.flatten() {
+        Some(weight) if weight <= 1.0 => Some(weight),
+        None if !is_stratified => None,
+        _ => return Err(row.odd("the weight of a stratum is a share, from 0 to 1; run the experiment again")),
+    };
+    Ok(Run { cell: row.index("cell")?, replication: row.index("replication")?, stratum_weight, values })
 }
 
 fn manifest(path: PathBuf) -> Result<Option<serde_json::Value>, ResultsError> {

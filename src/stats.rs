@@ -14,6 +14,7 @@ mod rare;
 mod sample;
 mod sequential;
 mod skew;
+mod strata;
 mod student;
 mod two_sample;
 
@@ -30,4 +31,5 @@ pub use paired::{Paired, PairedTest};
 pub use sample::{Observation, Sample};
 pub use sequential::{LOOK_AHEAD, Look, PILOT, SequentialRule, Tolerance, Width};
 pub use skew::SkewedEstimate;
+pub use strata::Strata;
 pub use two_sample::{binomial_tail, kolmogorov_smirnov, mean_difference, prediction_range};

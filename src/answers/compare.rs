@@ -229,7 +229,7 @@ fn row(observed: &Observed, policy: &ComparedPolicy, metric: usize, family: Fami
         Some(_) if policy.is_baseline() => (None, ComparisonVerdict::Baseline),
         Some(_) if observed.identical(baseline, cell, metric) => (None, ComparisonVerdict::Identical),
         Some(_) => {
-            let effect = test().and_then(|test| Effect::of(&test, family));
+            let effect = test().and_then(|test| Effect::of(&test, family, observed.replications_each()));
             let good = Metric::of(&observed.results().metrics[metric]).good;
             let verdict = effect
                 .as_ref()

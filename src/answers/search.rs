@@ -13,7 +13,7 @@ use super::compare::FAMILY_ERROR;
 use super::recommend::{Check, Constraint, ConstraintStanding, check, standing};
 use crate::metrics::{Good, METRICS, MeasuredRun, Metric};
 use crate::results::observed::QuestionError;
-use crate::stats::{Estimate, Family, Nature, Observation, Paired, Sample};
+use crate::stats::{Estimate, Family, Nature, Observation, Paired, Sample, Strata};
 pub use evidence::Turn;
 use section::Ends;
 pub use section::Sought;
@@ -47,6 +47,8 @@ pub struct Question {
 pub struct TriedValue {
     /// Whether health differs between its replications.
     health_varies: bool,
+    /// The strata that replications are drawn from in turn, if they are.
+    strata: Option<Strata>,
     /// By metric, then by replication.
     observations: Vec<Vec<Option<Observation>>>,
 }
@@ -193,7 +195,8 @@ impl Question {
         let family = Family::new(FAMILY_ERROR / 2.0, self.steps_max() * constraints.len());
         let point = &line.points[&at];
         let checks = constraints.iter().enumerate().map(|(metric, constraint)| {
-            check(&point.sample(metric), self.nature(point, metric), constraint, family.each())
+            let found = check(&point.sample(metric), self.nature(point, metric), constraint, family.each());
+            found.in_replications(if point.strata.is_some() { Strata::ROUND as u64 } else { 1 })
         });
         JudgedValue { at, checks: checks.collect() }
     }
@@ -243,21 +246,39 @@ fn stray(judged: &BTreeMap<usize, JudgedValue>, inside: impl Fn(usize) -> bool) 
 }
 
 impl TriedValue {
-    /// What replications gave, by metric and then by replication, and whether health differs between them.
-    pub fn new(health_varies: bool, observations: Vec<Vec<Option<Observation>>>) -> Self {
-        Self { health_varies, observations }
+    /// A value of which nothing was observed yet, whose replications are drawn from `strata` in turn, if from any.
+    pub fn of_strata(strata: Option<Strata>) -> Self {
+        Self { strata, ..Self::default() }
+    }
+
+    /// The same with what replications gave, by metric and then by replication, and whether health differs between them.
+    #[must_use]
+    pub fn with(self, health_varies: bool, observations: Vec<Vec<Option<Observation>>>) -> Self {
+        Self { health_varies, observations, ..self }
     }
 
     /// What it gave for the metric at this position of the question; replications without a value are left out.
     fn sample(&self, metric: usize) -> Sample {
-        self.observations[metric].iter().flatten().copied().collect()
+        self.observed(metric).into_iter().flatten().collect()
+    }
+
+    /// Its observations: replication by replication, or two by two where these are drawn from strata in turn.
+    fn observed(&self, metric: usize) -> Vec<Option<Observation>> {
+        let found = &self.observations[metric];
+        match self.strata {
+            Some(strata) => {
+                let joined = strata.joined(found.iter().copied().enumerate());
+                joined.into_iter().map(|(_, observation)| observation).collect()
+            }
+            None => found.clone(),
+        }
     }
 
     /// The same of two points, for the replications in which both have a value.
     fn paired(&self, other: &Self, metric: usize) -> Paired {
-        let pairs = self.observations[metric].iter().zip(&other.observations[metric]);
+        let pairs = self.observed(metric).into_iter().zip(other.observed(metric));
         let (own, other): (Vec<Observation>, Vec<Observation>) =
-            pairs.filter_map(|(own, other)| own.zip(*other)).unzip();
+            pairs.filter_map(|(own, other)| own.zip(other)).unzip();
         Paired::new(own.into_iter().collect(), other.into_iter().collect())
     }
 }

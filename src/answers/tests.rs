@@ -81,7 +81,12 @@ fn folder() -> impl Strategy<Value = Results> {
                 };
                 let values = METRICS.iter().zip(&laws).enumerate();
                 let values = values.map(|(at, (metric, law))| law.value(metric, replication, chance(at)));
-                results.runs.push(Run { cell: number, replication, values: values.collect() });
+                results.runs.push(Run {
+                    cell: number,
+                    replication,
+                    stratum_weight: None,
+                    values: values.collect(),
+                });
             }
         }
         results

@@ -12,7 +12,7 @@ use crate::experiment::Experiment;
 use crate::experiment::Precision;
 use crate::metrics::MeasuredRun;
 use crate::sim::outcome::Outcome;
-use crate::stats::{Look, Nature, Observation, SequentialRule, Width};
+use crate::stats::{Look, Nature, Observation, SequentialRule, Strata, Width};
 
 /// More replications than anybody runs.
 const MOST_NEEDED: usize = 1_000_000;
@@ -31,6 +31,8 @@ pub struct Agenda {
 struct Sequence {
     /// What the metric is in the world of the cell.
     nature: Nature,
+    /// The strata that they are drawn from in turn, if they are.
+    strata: Option<Strata>,
     /// What those that are finished say.
     found: BTreeMap<u32, Option<Observation>>,
     planned: u32,
@@ -75,11 +77,16 @@ impl Agenda {
         let Some(precision) = experiment.precision() else { return Self::of(own(all_runs(experiment))) };
         // For a precision shards get whole cells, since all runs of a cell decide what follows; one run each is their cost.
         let firsts = experiment.cells().iter().map(|cell| RunId { cell: cell.index, replication: 0 });
+        let strata = experiment.strata();
         let mut agenda = Self { precision: Some(*precision), ..Self::of(Vec::new()) };
         for RunId { cell, .. } in own(firsts.collect()) {
             let world = experiment.scenario(&experiment.cells()[cell]);
-            agenda.sequences.insert(cell, Sequence::new(precision.metric.nature(world.health_varies())));
-            agenda.plan(cell, SequentialRule::FIRST as u32);
+            let strata = strata.as_ref().map(|strata| strata[cell]);
+            let nature = precision.metric.nature(world.health_varies());
+            let sequence = Sequence::new(nature, strata);
+            let first = (SequentialRule::FIRST * sequence.each()) as u32;
+            agenda.sequences.insert(cell, sequence);
+            agenda.plan(cell, first.min(precision.max_replications));
         }
         agenda
     }
@@ -175,8 +182,13 @@ impl Agenda {
 }
 
 impl Sequence {
-    fn new(nature: Nature) -> Self {
-        Self { nature, found: BTreeMap::new(), planned: 0, end: None }
+    fn new(nature: Nature, strata: Option<Strata>) -> Self {
+        Self { nature, strata, found: BTreeMap::new(), planned: 0, end: None }
+    }
+
+    /// How many replications are one observation.
+    fn each(&self) -> usize {
+        if self.strata.is_some() { Strata::ROUND } else { 1 }
     }
 
     /// Once everything planned is finished: how many more replications there are to be, if any.
@@ -188,8 +200,11 @@ impl Sequence {
         match precision.rule.look(self.nature, &self.values()) {
             Look::Enough => self.end = Some(CellEnd::Reached),
             Look::Valueless => self.end = Some(CellEnd::Valueless),
-            Look::More(_) if left == 0 => self.end = Some(CellEnd::Exhausted),
-            Look::More(more) => return Some(u32::try_from(more).unwrap_or(left).min(left)),
+            Look::More(_) if left < self.each() as u32 => self.end = Some(CellEnd::Exhausted),
+            Look::More(more) => {
+                let more = more.saturating_mul(self.each());
+                return Some(u32::try_from(more).unwrap_or(left).min(left));
+            }
         }
         None
     }
@@ -197,13 +212,17 @@ impl Sequence {
     /// What the replications say that are finished, up to the first that is not.
     fn values(&self) -> Vec<Option<Observation>> {
         let in_order = self.found.iter().zip(0..).take_while(|((found, _), expected)| *found == expected);
-        in_order.map(|((_, value), _)| *value).collect()
+        let values = in_order.map(|((replication, value), _)| (*replication as usize, *value));
+        match self.strata {
+            Some(strata) => strata.joined(values).into_iter().map(|(_, value)| value).collect(),
+            None => values.map(|(_, value)| value).collect(),
+        }
     }
 
     fn standing(&self, cell: usize, precision: &Precision) -> CellStanding {
         let values = self.values();
         let width = precision.rule.width(self.nature, &values);
-        let needed = precision.rule.expected(self.nature, &values);
+        let needed = precision.rule.expected(self.nature, &values).saturating_mul(self.each());
         let expected = match self.end {
             Some(_) => self.planned,
             None => {

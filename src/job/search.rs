@@ -292,7 +292,8 @@ impl Hunt<'_> {
         cell: &Cell,
         folder: &Folder,
     ) -> Result<TriedValue, JobError> {
-        let mut value = TriedValue::default();
+        let strata = experiment.strata().map(|strata| strata[cell.index]);
+        let mut value = TriedValue::of_strata(strata);
         for replication in 0..experiment.replications() {
             let run = RunId { cell: cell.index, replication };
             let outcome = self.outcome(experiment, run, folder)?;

@@ -249,7 +249,10 @@ pub trait FileRow: Sized {
 }
 
 /// The columns that tell cells and runs apart. Axes stand behind the arm.
-const HEAD: [&str; 4] = ["cell", "arm", "replication", "seed"];
+const HEAD: [&str; 5] = ["cell", "arm", "replication", "seed", STRATUM_WEIGHT];
+/// The column of `runs.csv` behind `seed` that is there if replications are drawn from strata in turn: how much of all
+/// windows the run's stratum is.
+pub const STRATUM_WEIGHT: &str = "stratum_weight";
 
 /// Every row of a run, after the columns that tell it apart.
 type RowsOf = for<'a> fn(&MeasuredRun<'a>) -> Vec<Vec<Field<'a>>>;

@@ -7,7 +7,7 @@ use super::error::ResultsError;
 use super::{ResultCell, Results, is_unfinished, manifest};
 use crate::experiment::nearest;
 use crate::metrics::{Metric, MetricWhole};
-use crate::stats::{Nature, Observation, Paired, PairedTest, Sample};
+use crate::stats::{Nature, Observation, Paired, PairedTest, Sample, Strata};
 use crate::unfit::Unfit;
 
 /// A question that can't be meant: it names what the folder does not have.
@@ -32,6 +32,8 @@ pub struct Observed {
     results: Results,
     /// By cell number and replication: the position of its run.
     runs: BTreeMap<(usize, usize), usize>,
+    /// By cell number: the strata that its replications are drawn from in turn, if they are.
+    strata: BTreeMap<usize, Strata>,
     /// By the same: connections and bytes of clients that have a zone. Empty where no file says it.
     zonal: BTreeMap<(usize, usize), (f64, f64)>,
     /// By the same: round trips measured. Empty where no file says it.
@@ -101,7 +103,11 @@ impl Observed {
             .latency
             .iter()
             .filter(|row| row.kind == "network_rtt" && row.client_zone == "all" && row.backend_zone == "all");
+        // What the second stratum is follows from the first.
+        let firsts = results.runs.iter().filter(|run| run.replication % Strata::ROUND == 0);
+        let strata = firsts.filter_map(|run| Some((run.cell, Strata::new(run.stratum_weight?)))).collect();
         Self {
+            strata,
             runs: runs.map(|(position, run)| ((run.cell, run.replication), position)).collect(),
             round_trips: overall.filter_map(|row| Some(((row.cell, row.replication), row.count?))).collect(),
             zonal,
@@ -151,18 +157,39 @@ impl Observed {
         ))
     }
 
-    /// What the replications of `cell` gave for the column `metric`; those without a value are left out.
+    /// The strata that the replications of `cell` are drawn from in turn, if they are.
+    pub fn strata(&self, cell: &ResultCell) -> Option<Strata> {
+        self.strata.get(&cell.number).copied()
+    }
+
+    /// How many replications make one observation: two where they are drawn from strata in turn, else one.
+    pub fn replications_each(&self) -> u64 {
+        if self.strata.is_empty() { 1 } else { Strata::ROUND as u64 }
+    }
+
+    /// What `cell` gave for the column `metric`, by number: that of the replication, or of the two that are one observation.
+    /// Those without a value are left out.
+    fn observations(&self, cell: &ResultCell, metric: usize) -> BTreeMap<usize, Observation> {
+        let one = |replication| (replication, self.observation((cell.number, replication), metric));
+        let found = self.replications(cell).map(|(replication, _)| one(replication));
+        let found: Vec<(usize, Option<Observation>)> = match self.strata(cell) {
+            Some(strata) => strata.joined(found),
+            None => found.collect(),
+        };
+        found.into_iter().filter_map(|(number, observation)| Some((number, observation?))).collect()
+    }
+
+    /// What the replications of `cell` gave for the column `metric`; those without a value are left out. Where they are drawn
+    /// from strata in turn, two of them are one observation of all windows.
     pub fn sample(&self, cell: &ResultCell, metric: usize) -> Sample {
-        let runs = self.replications(cell);
-        runs.filter_map(|(replication, _)| self.observation((cell.number, replication), metric)).collect()
+        self.observations(cell, metric).into_values().collect()
     }
 
     /// The same of two cells, for the replications in which both have a value.
     pub fn paired(&self, baseline: &ResultCell, other: &ResultCell, metric: usize) -> Paired {
-        let both = self.replications(other).filter_map(|(replication, _)| {
-            let base = self.observation((baseline.number, replication), metric)?;
-            Some((base, self.observation((other.number, replication), metric)?))
-        });
+        let base = self.observations(baseline, metric);
+        let others = self.observations(other, metric).into_iter();
+        let both = others.filter_map(|(number, observation)| Some((*base.get(&number)?, observation)));
         let (baseline, other): (Vec<Observation>, Vec<Observation>) = both.unzip();
         Paired::new(baseline.into_iter().collect(), other.into_iter().collect())
     }
@@ -182,11 +209,8 @@ impl Observed {
 
     /// What each of `cells` gave for the column `metric`.
     pub fn aligned(&self, cells: &[&ResultCell], metric: usize) -> Aligned {
-        let found = |cell: &ResultCell| -> BTreeMap<usize, Observation> {
-            let runs = self.replications(cell);
-            runs.filter_map(|(run, _)| Some((run, self.observation((cell.number, run), metric)?))).collect()
-        };
-        let all: Vec<BTreeMap<usize, Observation>> = cells.iter().copied().map(found).collect();
+        let all: Vec<BTreeMap<usize, Observation>> =
+            cells.iter().map(|cell| self.observations(cell, metric)).collect();
         let is_common = |run: &usize| all.iter().all(|own| own.is_empty() || own.contains_key(run));
         let common: BTreeSet<usize> =
             all.iter().flat_map(BTreeMap::keys).copied().filter(is_common).collect();

@@ -11,13 +11,13 @@ use super::error::WriteError;
 use super::steadiness::{Doubt, Steadiness};
 use crate::experiment::{AxisValue, Cell, Experiment};
 use crate::metrics::tables::{
-    Field, FileRow, MeanTimeline, MetricSummary, PacketRow, RULE, RUN_FILES, ResultsFile, SummaryRow,
-    TimelineRow, summarize,
+    Field, FileRow, MeanTimeline, MetricSummary, PacketRow, RULE, RUN_FILES, ResultsFile, STRATUM_WEIGHT,
+    SummaryRow, TimelineRow, summarize,
 };
 use crate::metrics::{METRICS, MeasuredRun};
 use crate::sim::packets::TracedPacket;
 use crate::sim::scenario::Scenario;
-use crate::stats::Observation;
+use crate::stats::{Observation, Strata};
 use csv_file::CsvFile;
 
 /// A cell's metrics over its replications.
@@ -44,6 +44,8 @@ pub struct Tables<'a> {
     by_run: Vec<(CsvFile, Option<usize>)>,
     summary: CsvFile,
     timeline: CsvFile,
+    /// By cell: the strata that replications are drawn from in turn, if those of any cell are.
+    strata: Option<Vec<Strata>>,
     current: Option<CurrentCell<'a>>,
     summaries: Vec<CellSummary>,
 }
@@ -53,8 +55,9 @@ pub struct Tables<'a> {
 struct CurrentCell<'a> {
     cell: &'a Cell,
     scenario: Scenario,
+    strata: Option<Strata>,
     /// What each replication said of each metric.
-    observations: Vec<Vec<Option<Observation>>>,
+    observations: Vec<(usize, Vec<Option<Observation>>)>,
     timeline: MeanTimeline,
     steadiness: Steadiness,
     events_left_out: u64,
@@ -77,13 +80,19 @@ impl<'a> Tables<'a> {
             left_out.map(|place| columns.remove(place));
             Ok((file(table.name, &["replication"], &columns)?, left_out))
         });
+        let strata = experiment.strata();
+        let of_run: &[&str] = match strata {
+            Some(_) => &["replication", "seed", STRATUM_WEIGHT],
+            None => &["replication", "seed"],
+        };
         let by_cell = |table: ResultsFile| file(table.name, &[], table.columns);
         Ok(Self {
             experiment,
-            runs: file("runs.csv", &["replication", "seed"], &metrics)?,
+            runs: file("runs.csv", of_run, &metrics)?,
             by_run: by_run.collect::<Result<_, _>>()?,
             summary: by_cell(SummaryRow::FILE)?,
             timeline: by_cell(TimelineRow::FILE)?,
+            strata,
             current: None,
             summaries: Vec::new(),
         })
@@ -99,6 +108,7 @@ impl<'a> Tables<'a> {
             self.current = Some(CurrentCell {
                 cell,
                 scenario: run.scenario.clone(),
+                strata: self.strata.as_ref().map(|strata| strata[cell.index]),
                 observations: Vec::new(),
                 timeline: MeanTimeline::default(),
                 steadiness: Steadiness::new(run.scenario),
@@ -106,8 +116,10 @@ impl<'a> Tables<'a> {
             });
         }
         let current = self.current.as_mut().expect("it was made above");
-        current.observations.push(METRICS.iter().map(|metric| metric.observe(run)).collect());
-        current.timeline.add(&run.outcome.timeline, run.scenario);
+        let observations = METRICS.iter().map(|metric| metric.observe(run)).collect();
+        current.observations.push((replication as usize, observations));
+        let weight = current.strata.map(|strata| strata.weight(replication as usize));
+        current.timeline.add(&run.outcome.timeline, run.scenario, weight.unwrap_or(1.0));
         current.steadiness.add(&run.outcome.timeline);
         current.events_left_out += run.outcome.history.left_out;
 
@@ -115,7 +127,8 @@ impl<'a> Tables<'a> {
         prefix.push(Field::Count(u64::from(replication)));
         let values = METRICS.iter().map(|metric| Field::Number(metric.value(run)));
         let seed = Field::Count(self.experiment.seed());
-        self.runs.write(prefix.iter().cloned().chain([seed]).chain(values))?;
+        let weight = weight.map(|weight| Field::Number(Some(weight)));
+        self.runs.write(prefix.iter().cloned().chain([seed]).chain(weight).chain(values))?;
         for ((file, left_out), (_, rows)) in self.by_run.iter_mut().zip(RUN_FILES) {
             rows(run).into_iter().try_for_each(|mut row| {
                 left_out.map(|place| row.remove(place));
@@ -141,7 +154,7 @@ impl<'a> Tables<'a> {
         let Some(ended) = self.current.take() else { return Ok(()) };
         let prefix = cell_prefix(ended.cell);
         let doubt = ended.steadiness.doubt(self.experiment.cells().len());
-        let metrics = summarize(&ended.observations, ended.scenario.health_varies());
+        let metrics = summarize(|metric| ended.found(metric), ended.scenario.health_varies());
         for metric in &metrics {
             self.summary.write(prefix.iter().cloned().chain(metric.fields()))?;
         }
@@ -157,6 +170,17 @@ impl<'a> Tables<'a> {
             metrics,
         });
         Ok(())
+    }
+}
+
+impl CurrentCell<'_> {
+    /// The observations of the metric with this number.
+    fn found(&self, metric: usize) -> Vec<Option<Observation>> {
+        let found = self.observations.iter().map(|(replication, found)| (*replication, found[metric]));
+        match self.strata {
+            Some(strata) => strata.joined(found).into_iter().map(|(_, observation)| observation).collect(),
+            None => found.map(|(_, observation)| observation).collect(),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::machine::MachineState;
 use super::machines::Machines;
 use super::scenario::{
     BackendFault, BackendSpec, FailureMode, Fault, FaultEffect, FaultSchedule, InitialHealth, LinkFault,
-    Renewals, Scenario, Timing, struck,
+    Occurrence, Renewals, Scenario, Timing, struck,
 };
 use crate::ids::{BackendId, IdVec, ZoneId};
 use crate::lb::ratio::Ratio;
@@ -64,7 +64,12 @@ impl Faults {
         let faults = scenario.faults.iter().enumerate();
         let strikes: Vec<Strike> = faults
             .flat_map(|(number, fault)| {
-                strikes_of(fault, scenario.initial_health, key(seed, number), scenario.timing)
+                strikes_of(
+                    fault,
+                    scenario.initial_health,
+                    (key(seed, number), seed.is_even()),
+                    scenario.timing,
+                )
             })
             .collect();
         let is_autoscaled = |spec: &BackendSpec| scenario.groups[spec.group].autoscaling.is_some();
@@ -142,7 +147,13 @@ fn key(seed: RunSeed, number: usize) -> StreamKey {
     seed.stream(Purpose::FaultTargets, &format!("fault-{number}"))
 }
 
-fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, timing: Timing) -> Vec<Strike> {
+/// The strikes of a fault in a run whose draws for it are of `key`, and whose replication `is_even`.
+fn strikes_of(
+    fault: &Fault,
+    initial: InitialHealth,
+    (key, is_even): (StreamKey, bool),
+    timing: Timing,
+) -> Vec<Strike> {
     let horizon = timing.window_end();
     let effect = match &fault.effect {
         FaultEffect::Backends { targets, fraction, kind } => {
@@ -157,13 +168,18 @@ fn strikes_of(fault: &Fault, initial: InitialHealth, key: StreamKey, timing: Tim
             let spans = fault.schedule.fixed_spans(horizon).into_iter();
             spans.map(|(at, end)| once(at, end)).collect()
         }
-        FaultSchedule::Random { time_between, duration, at_least_one } => {
+        FaultSchedule::Random { time_between, duration, occurrence } => {
             let renewals = Renewals { up: time_between, down: duration };
             let mut stream = key.child(0).generator();
-            let spans = match (initial, at_least_one) {
+            let spans = match (initial, occurrence) {
                 (InitialHealth::AllUp, _) => renewed(renewals, SimTime::ZERO, horizon, &mut stream),
-                (InitialHealth::Stationary, false) => begun(renewals, horizon, &mut stream),
-                (InitialHealth::Stationary, true) => in_the_window(renewals, timing, &mut stream),
+                (InitialHealth::Stationary, Occurrence::Free) => begun(renewals, horizon, &mut stream),
+                (InitialHealth::Stationary, Occurrence::InTurn) if !is_even => {
+                    before_the_window(renewals, timing.window_start(), &mut stream)
+                }
+                (InitialHealth::Stationary, Occurrence::Always | Occurrence::InTurn) => {
+                    in_the_window(renewals, timing, &mut stream)
+                }
             };
             let strike =
                 |(start, end)| Strike { is_under_way: start == SimTime::ZERO, ..once(start, Some(end)) };
@@ -227,13 +243,11 @@ fn in_the_window(renewals: Renewals<'_>, timing: Timing, stream: &mut Stream) ->
     let (window, horizon) = (timing.window_start(), timing.window_end());
     let Renewals { up, down } = renewals;
     let chance = open_unit(stream.next_u64()) * renewals.chance_in(timing.duration);
-    let before =
-        |at: SimTime, length: SimDuration| at.since(SimTime::ZERO).as_nanos().checked_sub(length.as_nanos());
-    let at_or_start = |nanos: Option<u64>| SimTime::from_nanos(nanos.unwrap_or(0));
-    let (first, mut free_since) = if chance < 1.0 - renewals.availability() {
+    let (first, free_since) = if chance < 1.0 - renewals.availability() {
         let (passed, left) = down.under_way(stream);
         let start = before(window, passed);
-        ((at_or_start(start), window + left.max(SimDuration::from_nanos(1))), start.map(SimTime::from_nanos))
+        let end = window + left.max(SimDuration::from_nanos(1));
+        ((start.unwrap_or(SimTime::ZERO), end), start)
     } else {
         // An exponential time that is shorter than the window.
         let most = -libm::expm1(-(timing.duration.as_nanos() as f64) / up.mean());
@@ -242,17 +256,29 @@ fn in_the_window(renewals: Renewals<'_>, timing: Timing, stream: &mut Stream) ->
             window + SimDuration::from_nanos_f64(wait).min(timing.duration - SimDuration::from_nanos(1));
         ((start, start + lasting(down, stream)), Some(window))
     };
-    let mut spans = vec![first];
-    while let Some(end) =
-        free_since.and_then(|since| before(since, up.sample(stream))).map(SimTime::from_nanos)
-    {
-        let start = before(end, lasting(down, stream));
-        spans.push((at_or_start(start), end));
-        free_since = start.map(SimTime::from_nanos);
-    }
-    spans.reverse();
+    let mut spans = free_since.map(|since| before_the_window(renewals, since, stream)).unwrap_or_default();
+    spans.push(first);
     spans.extend(renewed(renewals, first.1, horizon, stream));
     spans
+}
+
+/// What was before a moment since which the process is known to be free, backwards to time 0. If that is the beginning of the
+/// measured window, these are all spans of a run in whose window there is none: what comes after the window is in no run.
+fn before_the_window(renewals: Renewals<'_>, free_since: SimTime, stream: &mut Stream) -> Vec<StrikeSpan> {
+    let mut spans = Vec::new();
+    let mut free_since = Some(free_since);
+    while let Some(end) = free_since.and_then(|since| before(since, renewals.up.sample(stream))) {
+        let start = before(end, lasting(renewals.down, stream));
+        spans.push((start.unwrap_or(SimTime::ZERO), end));
+        free_since = start;
+    }
+    spans.reverse();
+    spans
+}
+
+/// So long before a moment; nothing before time 0.
+fn before(at: SimTime, length: SimDuration) -> Option<SimTime> {
+    at.since(SimTime::ZERO).as_nanos().checked_sub(length.as_nanos()).map(SimTime::from_nanos)
 }
 
 fn restart_of(batch: &[BackendId], start: SimTime, grace: SimDuration, restart: SimDuration) -> [Strike; 2] {
@@ -295,7 +321,7 @@ mod tests {
     fn strikes(fault: &Fault, horizon: SimTime) -> Vec<Strike> {
         let timing =
             Timing { warmup: SimDuration::ZERO, duration: horizon.since(SimTime::ZERO), ..Timing::default() };
-        strikes_of(fault, InitialHealth::AllUp, key(RunSeed::new(1, 0), 0), timing)
+        strikes_of(fault, InitialHealth::AllUp, (key(RunSeed::new(1, 0), 0), true), timing)
     }
 
     fn spans(fault: &Fault) -> Vec<(u64, Option<u64>)> {
@@ -344,7 +370,7 @@ mod tests {
         let schedule = FaultSchedule::Random {
             time_between: exponential(90),
             duration: exponential(10),
-            at_least_one: false,
+            occurrence: Occurrence::Free,
         };
         let found = strikes(&fault(1, 1.0, schedule), at(1_000_000));
         // A renewal process with cycles of mean 100 s and deviation sqrt(90^2 + 10^2): 10 000 +- 91.
@@ -371,13 +397,21 @@ mod tests {
         };
         let (mut by_itself, mut asked) =
             ([Moments::default(), Moments::default()], [Moments::default(), Moments::default()]);
+        // Before windows without any.
+        let (mut quiet, mut kept_quiet) = (Moments::default(), Moments::default());
         let tries = 60_000;
         for run in 0..tries {
             let spans = begun(renewals, timing.window_end(), &mut key.child(run).generator());
             let found = seconds(&spans);
             if found[0] > 0.0 {
                 by_itself.iter_mut().zip(found).for_each(|(moments, value)| moments.add(value));
+            } else {
+                quiet.add(found[1]);
             }
+            let mut stream = key.child(2 * tries + run).generator();
+            let found = seconds(&before_the_window(renewals, timing.window_start(), &mut stream));
+            assert_eq!(found[0], 0.0);
+            kept_quiet.add(found[1]);
             let spans = in_the_window(renewals, timing, &mut key.child(tries + run).generator());
             assert!(
                 spans.windows(2).all(|pair| pair[0].0 < pair[0].1 && pair[0].1 <= pair[1].0),
@@ -390,7 +424,7 @@ mod tests {
         let chance = renewals.chance_in(length);
         let (happened, expected) = (by_itself[0].count() as f64, tries as f64 * chance);
         assert!((happened - expected).abs() < 4.0 * expected.sqrt(), "{happened}, expected {expected}");
-        for (by_itself, asked) in by_itself.iter().zip(&asked) {
+        for (by_itself, asked) in by_itself.iter().zip(&asked).chain([(&quiet, &kept_quiet)]) {
             let error = by_itself.std_dev() / (by_itself.count() as f64).sqrt();
             assert!(
                 (by_itself.mean() - asked.mean()).abs() < 4.0 * error,

@@ -22,11 +22,12 @@ use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::lb::weight::WeightState;
 use crate::random::{Distribution, open_unit};
+use crate::stats::Strata;
 use crate::time::{SimDuration, SimTime};
 use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 pub use balancers::{BalancerSpec, Judge, Membership, RuleSpec, ServedPorts};
-pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault, struck};
+pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault, Occurrence, struck};
 pub use lanes::{Lane, Lanes};
 
 /// A complete description of one world.
@@ -147,6 +148,16 @@ impl Scenario {
             _ => None,
         });
         machines.chain(faults).map(|(up, down)| Renewals { up, down })
+    }
+
+    /// The strata that replications are drawn from in turn, if they are: windows with a fault at random times, and without.
+    pub fn strata(&self) -> Option<Strata> {
+        self.faults.iter().find_map(|fault| match &fault.schedule {
+            FaultSchedule::Random { time_between: up, duration: down, occurrence: Occurrence::InTurn } => {
+                Some(Strata::new(Renewals { up, down }.chance_in(self.timing.duration)))
+            }
+            _ => None,
+        })
     }
 
     /// When the first fault or operation comes of which the file gives the time.

@@ -15,7 +15,7 @@ use crate::job::agenda::Agenda;
 use crate::job::cost::longest_first;
 use crate::job::runner::{RunFailure, RunId, RunnerEvent, measured, run_growing};
 use crate::metrics::Metric;
-use crate::stats::{Confidence, Interval, Observation, Paired, Sample};
+use crate::stats::{Confidence, Interval, Observation, Paired, Sample, Strata};
 
 /// How many experiments there are of each world: seeds from 1 on.
 const EXPERIMENTS: u64 = 1000;
@@ -102,11 +102,11 @@ const TWO_ARMS: &str =
 const OUTAGES: (f64, f64) = (3600.0, 100.0);
 const WINDOW: (u32, u32) = (20, 320);
 
-/// A zone whose backend refuses everything now and then, with clients that stay in it.
-fn rare_outages(repetition: &str) -> String {
+/// A zone whose backend refuses everything now and then, with clients that stay in it; `asked` says in which replications.
+fn rare_outages(repetition: &str, asked: &str) -> String {
     let (between, lasts) = OUTAGES;
     let random = format!(
-        "random = {{ time_between = {{ exponential = {{ mean = \"{between}s\" }} }}, duration = {{ constant = \"{lasts}s\" }} }}"
+        "random = {{ time_between = {{ exponential = {{ mean = \"{between}s\" }} }}, duration = {{ constant = \"{lasts}s\" }}{asked} }}"
     );
     OneZone {
         repetition: repetition.to_owned(),
@@ -121,6 +121,9 @@ fn rare_outages(repetition: &str) -> String {
     }
     .text()
 }
+
+/// Outages in every other replication, in the long run.
+const IN_TURN: &str = ", at_least_one = true, stratified = true";
 
 /// The share of the window of which such a zone is down: it begins up, and is down at a moment if an outage began less than
 /// its length before. The k-th begins at k exponential times and k - 1 outages (alternating renewal process; Cox, Renewal
@@ -151,6 +154,49 @@ fn share_of_outages() -> f64 {
     between_times(0.0, to, &|time| begins(time) * inside(time)) / (to - from)
 }
 
+/// Worlds whose failures come in rare outages.
+fn outages() -> Vec<(String, Vec<Claim>)> {
+    let share = |name, exact| {
+        vec![Claim { name, metric: "failure_ratio", exact, is_difference: false, is_rare: true }]
+    };
+    let stratified = |repetition: &str, name| {
+        let repetition = format!("{repetition}\ninitial_health = \"stationary\"");
+        let exact = OUTAGES.1 / (OUTAGES.0 + OUTAGES.1);
+        (rare_outages(&repetition, IN_TURN), share(name, exact))
+    };
+    let exact = share_of_outages();
+    let rare = |name| share(name, exact);
+    vec![
+        (
+            rare_outages("replications = 10", ""),
+            rare("rare outages, 10 replications: share that a zone fails, hit one time in 12"),
+        ),
+        (
+            rare_outages("replications = 40", ""),
+            rare("rare outages, 40 replications: share that a zone fails, hit one time in 12"),
+        ),
+        (
+            rare_outages("precision = { metric = \"failure_ratio\", absolute = 0.02 }", ""),
+            rare("precision of ±2 points: share that a zone fails, hit one time in 12"),
+        ),
+        (
+            rare_outages(
+                "precision = { metric = \"failure_ratio\", relative = 0.8, max_replications = 400 }",
+                "",
+            ),
+            rare("precision of 80 %: share that a zone fails, hit one time in 12"),
+        ),
+        stratified(
+            "replications = 20",
+            "two strata, 20 replications: share that a zone fails in the long run, hit one time in 10",
+        ),
+        stratified(
+            "precision = { metric = \"failure_ratio\", relative = 0.2 }",
+            "two strata, precision of 20 %: share that a zone fails in the long run, hit one time in 10",
+        ),
+    ]
+}
+
 fn worlds() -> Vec<(String, Vec<Claim>)> {
     let (five, three) = (mmck_loss(2, 3, LOAD), mmck_loss(2, 1, LOAD));
     let requests = 2.0 * 20.0 * 3.0;
@@ -176,27 +222,7 @@ fn worlds() -> Vec<(String, Vec<Claim>)> {
             three - five,
         ),
     ];
-    let outages = share_of_outages();
-    let rare = |name| vec![Claim { is_rare: true, ..claim(name, share, outages) }];
-    vec![
-        (
-            rare_outages("replications = 10"),
-            rare("rare outages, 10 replications: share that a zone fails, hit one time in 12"),
-        ),
-        (
-            rare_outages("replications = 40"),
-            rare("rare outages, 40 replications: share that a zone fails, hit one time in 12"),
-        ),
-        (
-            rare_outages("precision = { metric = \"failure_ratio\", absolute = 0.02 }"),
-            rare("precision of ±2 points: share that a zone fails, hit one time in 12"),
-        ),
-        (
-            rare_outages(
-                "precision = { metric = \"failure_ratio\", relative = 0.8, max_replications = 400 }",
-            ),
-            rare("precision of 80 %: share that a zone fails, hit one time in 12"),
-        ),
+    let others = vec![
         one(sessions("replications = 5"), "mean, 5 replications: requests of sessions", "requests", requests),
         one(
             sessions("replications = 10"),
@@ -208,7 +234,8 @@ fn worlds() -> Vec<(String, Vec<Claim>)> {
         one(tenth, "precision of 10 %: share that M/M/2/5 loses", share, five),
         one(fifth, "precision of 20 %: share that M/M/2/5 loses", share, five),
         one(within_6, "precision of ±6: requests of sessions", "requests", requests),
-    ]
+    ];
+    outages().into_iter().chain(others).collect()
 }
 
 /// Runs every experiment on `jobs` threads, and hands each world's coverage to `done`.
@@ -240,7 +267,7 @@ fn measure_world(
     };
     let mut coverages: Vec<Coverage> = claims.iter().map(begin).collect();
     for seed in 1..=experiments {
-        let cells = observe(text, claims, seed, jobs)?;
+        let (cells, each) = observe(text, claims, seed, jobs)?;
         for (claim, coverage) in claims.iter().zip(&mut coverages) {
             let sample = |cell: usize| -> Sample { cells[&(claim.metric, cell)].iter().copied().collect() };
             let ends = if claim.is_difference {
@@ -251,17 +278,21 @@ fn measure_world(
             };
             let (low, high) = ends.expect("every experiment measures something, several times");
             coverage.covered += u64::from(low <= claim.exact && claim.exact <= high);
-            coverage.replications += sample(0).len() as f64 / experiments as f64;
+            coverage.replications += (sample(0).len() * each) as f64 / experiments as f64;
             coverage.half_width += (high - low) / 2.0 / experiments as f64;
         }
     }
     Ok(coverages)
 }
 
-/// What the replications of an experiment say, by metric and cell, in order of replications.
-type Observed = BTreeMap<(&'static str, usize), Vec<Observation>>;
+/// What the replications of an experiment say, by metric and cell, in order of replications, or of those that are one
+/// observation.
+type Observed = BTreeMap<Sampled, Vec<Observation>>;
+/// A metric, and the number of a cell.
+type Sampled = (&'static str, usize);
 
-fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<Observed, RunFailure> {
+/// Runs an experiment; gives too how many replications are one observation.
+fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<(Observed, usize), RunFailure> {
     let overrides = Overrides { seed: Some(seed), ..Overrides::default() };
     let experiment = Arc::new(super::experiment("coverage", text, &overrides));
     let mut agenda = Agenda::new(&experiment, None);
@@ -277,11 +308,20 @@ fn observe(text: &str, claims: &[Claim], seed: u64, jobs: usize) -> Result<Obser
             agenda.observe(id, run)
         })))
     })?;
-    let mut observed = Observed::new();
+    let mut observed: BTreeMap<Sampled, Vec<_>> = BTreeMap::new();
     for ((metric, id), observation) in found {
-        observed.entry((metric, id.cell)).or_default().push(observation);
+        observed.entry((metric, id.cell)).or_default().push((id.replication as usize, Some(observation)));
     }
-    Ok(observed)
+    let strata = experiment.strata();
+    let joined = |((metric, cell), found): (Sampled, Vec<(usize, Option<Observation>)>)| {
+        let found = match &strata {
+            Some(strata) => strata[cell].joined(found),
+            None => found,
+        };
+        ((metric, cell), found.into_iter().filter_map(|(_, observation)| observation).collect())
+    };
+    let each = if strata.is_some() { Strata::ROUND } else { 1 };
+    Ok((observed.into_iter().map(joined).collect(), each))
 }
 
 pub(super) const HEADING: &str = "## Coverage";

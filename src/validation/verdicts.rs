@@ -96,7 +96,7 @@ impl MadeUp {
                 // All alternatives lose the same in an outage, but for a hundredth of it.
                 let lost = lost * (1.0 + 0.01 * normal(&mut rng)).max(0.0);
                 let values = [CONNECTIONS, lost.min(1.0), cost + common + own].map(Some).to_vec();
-                runs.push(Run { cell, replication, values });
+                runs.push(Run { cell, replication, stratum_weight: None, values });
             }
         }
         let cell =

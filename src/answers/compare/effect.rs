@@ -27,13 +27,14 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// What `test` says as one of the claims of `family`. `None` with fewer than two replications.
-    pub(super) fn of(test: &PairedTest, family: Family) -> Option<Self> {
+    /// What `test` says as one of the claims of `family`, if each observation takes so many replications. `None` with fewer than
+    /// two.
+    pub(super) fn of(test: &PairedTest, family: Family, replications_each: u64) -> Option<Self> {
         let p = test.p_value()?;
         let is_shown = family.shows(p);
         let estimate = test.difference.estimate;
         // At least one more, since those that there are do not show it.
-        let more = |needed: u64| needed.saturating_sub(estimate.n).max(1);
+        let more = |needed: u64| needed.saturating_sub(estimate.n).max(1).saturating_mul(replications_each);
         Some(Self {
             difference: estimate.value,
             ends: test.ends(FAMILY_ERROR)?,

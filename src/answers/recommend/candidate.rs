@@ -56,7 +56,9 @@ impl RankedCandidate {
     ) -> Self {
         let cell = &observed.cells()[cells[0]];
         let checks = constraints.iter().map(|(metric, constraint)| {
-            check(&observed.sample(cell, *metric), observed.nature(cell, *metric), constraint, error)
+            let found =
+                check(&observed.sample(cell, *metric), observed.nature(cell, *metric), constraint, error);
+            found.in_replications(observed.replications_each())
         });
         Self {
             objective: objective.map(|estimate| estimate.value),
@@ -64,6 +66,13 @@ impl RankedCandidate {
             cells,
             behind: None,
         }
+    }
+}
+
+impl Check {
+    /// With its number of replications if each observation takes so many of them.
+    pub(crate) fn in_replications(self, each: u64) -> Self {
+        Self { more_replications: self.more_replications.map(|more| more.saturating_mul(each)), ..self }
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 fn point(value: f64) -> TriedValue {
     let noise = [0.01, -0.02, 0.015, 0.0, -0.01, 0.02, -0.015, 0.005];
     let near = |noise: f64| Some(Observation::Value(value * (1.0 + 0.1 * noise)));
-    TriedValue { health_varies: true, observations: vec![noise.map(near).to_vec()] }
+    TriedValue { health_varies: true, strata: None, observations: vec![noise.map(near).to_vec()] }
 }
 
 /// Asks until there is an answer; every position that is asked for gets the value of `metric`.
@@ -102,7 +102,7 @@ fn a_second_valley_is_evidence_and_missing_values_are_worst() {
 
     let mut line = SearchedLine::default();
     while let Sought::Missing(positions) = question.ask(&line) {
-        let nothing = || TriedValue { health_varies: true, observations: vec![vec![None; 8]] };
+        let nothing = || TriedValue { health_varies: true, strata: None, observations: vec![vec![None; 8]] };
         line.points.extend(positions.into_iter().map(|at| (at, nothing())));
     }
     let Sought::Found(answer) = question.ask(&line) else { panic!("it has ended") };
@@ -119,4 +119,14 @@ fn metrics_have_their_own_direction_or_need_one() {
     assert!(error.contains("--minimize or --maximize"), "{error}");
     let error = Goal::best("request_p99", None).unwrap_err().to_string();
     assert!(error.contains("did you mean"), "{error}");
+}
+
+#[test]
+fn values_of_strata_are_means_of_both_by_their_shares() {
+    let found = [10.0, 0.0, 30.0, 0.0, 20.0, 0.0].map(|value| Some(Observation::Value(value)));
+    let observations = vec![found.to_vec()];
+    let stratified = TriedValue { health_varies: true, strata: Some(Strata::new(0.1)), observations };
+    let estimate = stratified.sample(0).estimate().unwrap();
+    assert!((estimate.value - 2.0).abs() < 1e-12 && estimate.n == 3, "{estimate:?}");
+    assert_eq!(stratified.paired(&stratified, 0).len(), 3);
 }

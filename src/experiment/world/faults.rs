@@ -19,7 +19,7 @@ use crate::random::Distribution;
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::scenario::{
     BackendFault, BackendSpec, Factor, FailureMode, Fault, FaultEffect, FaultSchedule, InitialHealth,
-    LinkFault, Timing,
+    LinkFault, Occurrence, Timing,
 };
 use crate::time::{SimDuration, SimTime};
 
@@ -112,6 +112,10 @@ struct Random {
     /// those are; what is measured is of those alone. It needs an exponential `time_between` and `initial_health = "stationary"`.
     #[serde(default)]
     at_least_one: bool,
+    /// With `at_least_one`: whether only every other replication is drawn so, and those between without it, which are weighted to
+    /// how often both are: what is measured is of all windows.
+    #[serde(default)]
+    stratified: bool,
 }
 
 /// Backends, by one of `zone`, `group` and `backends`, or the network between two zones, by `link`.
@@ -143,7 +147,17 @@ pub(super) fn faults(written: &[WrittenFault], history: &History<'_>) -> Result<
         rolls_to_its_end(&schedule, &effect, &path)?;
         Ok(Fault { effect, schedule })
     });
-    faults.collect()
+    let faults: Vec<Fault> = faults.collect::<Result<_, _>>()?;
+    let in_turn = |fault: &WrittenFault| fault.random.as_ref().is_some_and(|random| random.stratified);
+    if let Some((second, _)) = written.iter().enumerate().filter(|(_, fault)| in_turn(fault)).nth(1) {
+        let path = KeyPath::to("faults").member(second).key("random").key("stratified");
+        return refuse(
+            path,
+            "stands in a second fault: replications are of two strata",
+            "keep it in one of them",
+        );
+    }
+    Ok(faults)
 }
 
 impl WrittenFault {
@@ -187,12 +201,12 @@ impl WrittenFault {
 
     fn schedule(&self, world: &ScenarioBuilder, path: &KeyPath) -> Result<FaultSchedule, Problem> {
         let timing = &world.timing;
-        if let Some(random @ Random { time_between, duration, at_least_one }) = &self.random {
+        if let Some(random @ Random { time_between, duration, .. }) = &self.random {
             random.can_be_asked(world, || path.key("random"))?;
             let cycle = SimDuration::from_nanos_f64(time_between.mean() + duration.mean());
             rarely(cycle, timing, || path.key("random"))?;
             let (time_between, duration) = (time_between.clone(), duration.clone());
-            return Ok(FaultSchedule::Random { time_between, duration, at_least_one: *at_least_one });
+            return Ok(FaultSchedule::Random { time_between, duration, occurrence: random.occurrence() });
         }
         let at = self.at.ok_or_else(|| Problem::missing_key(path.clone(), "at"))?;
         // Those after the window meet connections that began in it.
@@ -268,9 +282,21 @@ impl WrittenFault {
 }
 
 impl Random {
+    fn occurrence(&self) -> Occurrence {
+        match (self.at_least_one, self.stratified) {
+            (false, _) => Occurrence::Free,
+            (true, false) => Occurrence::Always,
+            (true, true) => Occurrence::InTurn,
+        }
+    }
+
     /// Checks that how likely its being on in the window is, is known exactly, if it is asked to be on.
     fn can_be_asked(&self, world: &ScenarioBuilder, path: impl FnOnce() -> KeyPath) -> Result<(), Problem> {
         if !self.at_least_one {
+            if self.stratified {
+                let what = "says what replications are drawn between those with at least one";
+                return refuse(path().key("stratified"), what, "write at_least_one = true beside it");
+            }
             return Ok(());
         }
         if !self.time_between.is_memoryless() {

@@ -10,7 +10,7 @@ use crate::metrics::unit::Unit;
 use crate::results::steadiness::Series;
 use crate::results::tables::CellSummary;
 use crate::sim::history::HAPPENINGS_MAX;
-use crate::sim::scenario::{Fault, FaultSchedule, Renewals};
+use crate::sim::scenario::{Fault, FaultSchedule, Occurrence, Renewals};
 use crate::stats::Tolerance;
 
 /// A warm-up that was found.
@@ -106,6 +106,9 @@ pub struct AskedFault {
     pub fault: usize,
     /// How many of all windows have it, as a share: the weight of what was measured.
     pub chance: f64,
+    /// Whether it is in every other window alone, and means weigh these and those between.
+    #[serde(default)]
+    pub is_stratified: bool,
 }
 
 impl AskedFault {
@@ -114,13 +117,21 @@ impl AskedFault {
         let of_cell = |cell: &Cell| {
             let scenario = experiment.scenario(cell);
             let chance = |fault: &Fault| match &fault.schedule {
-                FaultSchedule::Random { time_between: up, duration: down, at_least_one: true } => {
-                    Some(Renewals { up, down }.chance_in(scenario.timing.duration))
+                FaultSchedule::Random { time_between: up, duration: down, occurrence }
+                    if *occurrence != Occurrence::Free =>
+                {
+                    let chance = Renewals { up, down }.chance_in(scenario.timing.duration);
+                    Some((chance, *occurrence == Occurrence::InTurn))
                 }
                 _ => None,
             };
-            let asked =
-                |(fault, chance)| Self { cell: cell.index, name: experiment.describe(cell), fault, chance };
+            let asked = |(fault, (chance, is_stratified))| Self {
+                cell: cell.index,
+                name: experiment.describe(cell),
+                fault,
+                chance,
+                is_stratified,
+            };
             let chances = scenario.faults.iter().map(chance).enumerate();
             chances.filter_map(|(fault, chance)| Some(asked((fault, chance?)))).collect::<Vec<Self>>()
         };
@@ -129,6 +140,13 @@ impl AskedFault {
 
     pub(super) fn text(&self) -> String {
         let Self { name, fault, chance, .. } = self;
+        if self.is_stratified {
+            return format!(
+                "every other measured window of {name} has fault {fault}, which was asked to happen, and none between has it; means \
+                 are of all windows: those with it count for {} of them, two replications are one observation",
+                Unit::Percent.text(*chance)
+            );
+        }
         format!(
             "every measured window of {name} has fault {fault}, which was asked to happen: what is measured is what it costs when \
              it does; it does in {} of all windows",

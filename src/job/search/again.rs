@@ -51,7 +51,8 @@ impl Search {
             let of_run = |replication| observed.observation((cell.number, replication), metric);
             Ok((0..self.replications() as usize).map(of_run).collect())
         };
-        Ok(TriedValue::new(varies, self.question.metrics().map(of_metric).collect::<Result<_, JobError>>()?))
+        let observations = self.question.metrics().map(of_metric).collect::<Result<_, JobError>>()?;
+        Ok(TriedValue::of_strata(observed.strata(cell)).with(varies, observations))
     }
 }
 

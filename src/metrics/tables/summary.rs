@@ -30,11 +30,14 @@ results_file! {
     count n_nonzero ["1"] "how many of the replications have a value other than 0" = found.map_or(0, |interval| interval.hit);
 }
 
-/// Each metric over the replications of a cell, of which each said something of all, in the order of [`METRICS`]; whether
-/// health differs between them ([`Scenario::health_varies`](crate::sim::scenario::Scenario::health_varies)).
-pub fn summarize(replications: &[Vec<Option<Observation>>], health_varies: bool) -> Vec<MetricSummary> {
+/// Each metric over the replications of a cell, of which `found` gives what each said of the metric with a number in
+/// [`METRICS`]; whether health differs between them ([`Scenario::health_varies`](crate::sim::scenario::Scenario::health_varies)).
+pub fn summarize(
+    found: impl Fn(usize) -> Vec<Option<Observation>>,
+    health_varies: bool,
+) -> Vec<MetricSummary> {
     let one = |(index, metric): (usize, &'static Metric)| {
-        let sample: Sample = replications.iter().filter_map(|found| found[index]).collect();
+        let sample: Sample = found(index).into_iter().flatten().collect();
         MetricSummary { metric, interval: Interval::of(&sample, metric.nature(health_varies), CONFIDENCE) }
     };
     METRICS.iter().enumerate().map(one).collect()

@@ -14,9 +14,9 @@ results_file! {
     text backend_zone "the zone of the backends; empty where no backend was reached"
         = zone.map_or("", |zone| &world.zones[zone]);
     number connections_per_s ["connections/s"] "connections begun per second"
-        = Some(sum.connections as f64 / sample.seconds);
+        = Some(sum.connections / sample.seconds);
     number failed_per_s ["connections/s"] "connections failed per second"
-        = Some(sum.failed as f64 / sample.seconds);
+        = Some(sum.failed / sample.seconds);
     number connect_p99_ms ["ms"] "the 99 % quantile of the time to connect"
         = sum.connect_p99.value().map(|nanos| nanos / 1e6);
     number healthy_backends ["backends"] "backends of the zone that the load balancer holds healthy"
@@ -26,7 +26,7 @@ results_file! {
     number utilization ["1"] "the mean share of busy workers of the zone's backends"
         = zone.and_then(|zone| sample.zones[zone].utilization.value());
     number failover_switches ["switches"] "changes of the role that serves, in all zones"
-        = Some(sample.switches as f64 / sample.replications);
+        = Some(sample.switches / sample.replications);
 }
 
 /// How many numbers a row has beside its time.
@@ -90,22 +90,23 @@ struct MeanSample<'s> {
     seconds: f64,
     replications: f64,
     zones: &'s IdVec<ZoneId, ZoneSum>,
-    switches: u64,
+    switches: f64,
 }
 
 /// Sums over the replications so far.
 #[derive(Debug, Default)]
 pub struct MeanTimeline {
-    replications: u32,
+    /// How many there are, each by its weight.
+    replications: f64,
     samples: Vec<IdVec<PlaceId, ByZone<SampleSum>>>,
     zones: Vec<IdVec<ZoneId, ZoneSum>>,
-    switches: Vec<u64>,
+    switches: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct SampleSum {
-    connections: u64,
-    failed: u64,
+    connections: f64,
+    failed: f64,
     active: f64,
     connect_p99: Mean,
 }
@@ -120,69 +121,71 @@ struct ZoneSum {
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,
-    count: u32,
+    count: f64,
 }
 
 impl Mean {
-    fn add(&mut self, value: Option<f64>) {
-        self.sum += value.unwrap_or(0.0);
-        self.count += u32::from(value.is_some());
+    fn add(&mut self, value: Option<f64>, weight: f64) {
+        if let Some(value) = value {
+            self.sum += weight * value;
+            self.count += weight;
+        }
     }
 
     fn value(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
+        (self.count > 0.0).then(|| self.sum / self.count)
     }
 }
 
 impl ZoneSum {
-    fn add(&mut self, sample: &ZoneSample) {
-        self.healthy += sample.healthy;
-        self.utilization.add(sample.utilization);
+    fn add(&mut self, sample: &ZoneSample, weight: f64) {
+        self.healthy += weight * sample.healthy;
+        self.utilization.add(sample.utilization, weight);
     }
 }
 
 impl SampleSum {
-    fn add(&mut self, sample: &TrafficSample) {
-        self.connections += sample.connections;
-        self.failed += sample.failed;
-        self.active += sample.active;
-        self.connect_p99.add(sample.connect_p99.map(|nanos| nanos as f64));
+    fn add(&mut self, sample: &TrafficSample, weight: f64) {
+        self.connections += weight * sample.connections as f64;
+        self.failed += weight * sample.failed as f64;
+        self.active += weight * sample.active;
+        self.connect_p99.add(sample.connect_p99.map(|nanos| nanos as f64), weight);
     }
 }
 
 impl MeanTimeline {
-    /// Adds one replication.
-    pub fn add(&mut self, timeline: &Timeline, scenario: &Scenario) {
-        if self.replications == 0 {
+    /// Adds one replication, which counts for as many as its weight says: one, or how much of all its stratum is.
+    pub fn add(&mut self, timeline: &Timeline, scenario: &Scenario, weight: f64) {
+        if self.samples.is_empty() {
             let zones = scenario.zones.len();
             let row = || scenario.places.iter().map(|_| ByZone::new(zones)).collect();
             self.samples = timeline.traffic.iter().map(|_| row()).collect();
             let row = || scenario.zones.iter().map(|_| ZoneSum::default()).collect();
             self.zones = timeline.zones.iter().map(|_| row()).collect();
-            self.switches = vec![0; timeline.failover_switches.len()];
+            self.switches = vec![0.0; timeline.failover_switches.len()];
         }
-        self.replications += 1;
+        self.replications += weight;
         for (sums, samples) in self.samples.iter_mut().zip(&timeline.traffic) {
             let samples = samples.iter().flat_map(|row| row.pairs().map(|(_, sample)| sample));
             let sums = sums.iter_mut().flat_map(ByZone::iter_mut);
-            sums.zip(samples).for_each(|(sum, sample)| sum.add(sample));
+            sums.zip(samples).for_each(|(sum, sample)| sum.add(sample, weight));
         }
         for (sums, samples) in self.zones.iter_mut().zip(&timeline.zones) {
-            sums.iter_mut().zip(samples).for_each(|(sum, sample)| sum.add(sample));
+            sums.iter_mut().zip(samples).for_each(|(sum, sample)| sum.add(sample, weight));
         }
         let switches = self.switches.iter_mut().zip(&timeline.failover_switches);
-        switches.for_each(|(sum, count)| *sum += count);
+        switches.for_each(|(sum, count)| *sum += weight * *count as f64);
     }
 
     /// The fields of every row after cell, arm and axes. A client place of which connections reached no backend has rows
     /// without a backend zone for them.
     pub fn rows<'a>(&'a self, scenario: &'a Scenario) -> impl Iterator<Item = Vec<Field<'a>>> {
         let timing = scenario.timing;
-        let replications = f64::from(self.replications);
+        let replications = self.replications;
         let lost: IdVec<PlaceId, bool> = scenario
             .places
             .ids()
-            .map(|place| self.samples.iter().any(|row| row[place].nowhere.connections > 0))
+            .map(|place| self.samples.iter().any(|row| row[place].nowhere.connections > 0.0))
             .collect();
         let starts = (0..).map(move |index| timing.window_start() + timing.sample_interval * index);
         let samples = starts.zip(self.samples.iter().zip(self.zones.iter().zip(&self.switches)));

@@ -69,6 +69,19 @@ pub enum LinkFault {
     Loss(Ratio),
 }
 
+/// In the measured windows of which replications a fault at random times is on some time. Where that is not left to chance, the
+/// world begins in its long run, and times without the fault have no memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Occurrence {
+    /// As it happens.
+    #[default]
+    Free,
+    /// In all.
+    Always,
+    /// In every other one, from the first on, and in none between them.
+    InTurn,
+}
+
 /// When a fault strikes, on the clock that starts with the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FaultSchedule {
@@ -96,9 +109,8 @@ pub enum FaultSchedule {
         time_between: Distribution<SimDuration>,
         /// How long it lasts.
         duration: Distribution<SimDuration>,
-        /// Whether only replications are drawn in whose measured window it is on some time. Then the world begins in its long
-        /// run, and `time_between` has no memory.
-        at_least_one: bool,
+        /// In which replications.
+        occurrence: Occurrence,
     },
     /// One batch of the targets after the other: draining for `grace`, then refusing for `restart`, then a pause.
     Rolling {

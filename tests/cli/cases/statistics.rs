@@ -224,10 +224,8 @@ fn a_warm_up_that_is_found_and_a_stationary_start_forget_that_all_was_well() {
     assert!(stderr(&output).contains("simulation.initial_health = \"stationary\""), "{}", stderr(&output));
 }
 
-#[test]
-fn a_rare_fault_that_is_asked_to_happen_says_how_often_it_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = r#"
+/// A zone that is down five minutes in a hundred hours.
+const RARE: &str = r#"
         name = "rare"
         simulation = { initial_health = "stationary", replications = 20, warmup = "1m", duration = "10m", sample_interval = "1m" }
         region = { name = "r", zones = ["a"] }
@@ -236,7 +234,106 @@ fn a_rare_fault_that_is_asked_to_happen_says_how_often_it_does() {
         clients = [{ name = "c", kind = "vm", zone = "a", arrivals = { poisson = { rate = 5.0 } } }]
         faults = [{ target = { zone = "a" }, random = { time_between = { exponential = { mean = "100h" } }, duration = { constant = "5m" }, at_least_one = true } }]
     "#;
-    fs::write(folder.path().join("rare.toml"), text).unwrap();
+
+/// The mean over all windows, by hand: of replications with the fault in turn with those without.
+fn over_all_windows(values: &[f64], chance: f64) -> f64 {
+    let mean = |odd: usize| values.iter().skip(odd).step_by(2).sum::<f64>() * 2.0 / values.len() as f64;
+    chance * mean(0) + (1.0 - chance) * mean(1)
+}
+
+#[test]
+fn strata_with_and_without_a_rare_fault_are_weighted_to_its_true_frequency() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = RARE.replace("at_least_one = true", "at_least_one = true, stratified = true");
+    let arms = "[[arms]]\nname = \"rare\"\n[[arms]]\nname = \"never\"\nset = { \"faults\" = [] }\n";
+    fs::write(folder.path().join("rare.toml"), format!("{text}\n{arms}")).unwrap();
+    let said = stderr(&run_case(folder.path(), "rare", &[]));
+    assert!(said.contains("every other measured window of") && said.contains("0.25 % of them"), "{said}");
+    let chance = 1.0 - 1200.0 / 1201.0 * (-1.0_f64 / 600.0).exp();
+    let [weights, failed, connections] = ["stratum_weight", "failed_connections", "connections"]
+        .map(|name| column(folder.path(), "runs.csv", name));
+    // The arm without the fault has halves that are alike, so that its replications stand beside the other's.
+    for (replication, weight) in weights.iter().enumerate() {
+        let expected = match (replication < 20, replication % 2) {
+            (true, 0) => chance,
+            (true, _) => 1.0 - chance,
+            (false, _) => 0.5,
+        };
+        assert!((weight - expected).abs() < 1e-7, "{replication}: {weight}");
+    }
+    let hit = |odd: usize| failed[..20].iter().skip(odd).step_by(2).filter(|failed| **failed > 0.0).count();
+    assert!(hit(0) >= 9 && hit(1) == 0 && failed[20..].iter().all(|failed| *failed == 0.0), "{failed:?}");
+    let summary = fs::read_to_string(folder.path().join("out/summary.csv")).unwrap();
+    let row = |cell: usize, metric: &str| -> Vec<f64> {
+        let line = summary.lines().find(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            fields[0] == cell.to_string() && fields[2] == metric
+        });
+        line.unwrap().split(',').skip(4).map(|field| field.parse().unwrap_or(f64::NAN)).collect()
+    };
+    let of_all = over_all_windows(&failed[..20], chance);
+    let [n, mean, ..] = row(0, "failed_connections")[..] else { panic!() };
+    assert!(n == 10.0 && (mean / of_all - 1.0).abs() < 1e-7, "{mean} and {of_all}");
+    let ratio = of_all / over_all_windows(&connections[..20], chance);
+    let [n, mean, _, low, high, ..] = row(0, "failure_ratio")[..] else { panic!() };
+    assert!(n == 10.0 && (mean / ratio - 1.0).abs() < 1e-7, "{mean} and {ratio}");
+    assert!(0.0 < low && low < mean && mean < high && high < 3.0 * mean, "{low} to {high}");
+    // Both ask for the same means: differences, and what is recommended.
+    let compared = zonesim(
+        folder.path(),
+        &["compare", "out", "--baseline", "never", "--metric", "failure_ratio", "--format", "json"],
+    );
+    let compared: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
+    let found = compared["rows"].as_array().unwrap().iter().find(|row| row["cell"] == 0).unwrap();
+    assert!((found["value"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-7, "{found}");
+    assert_eq!(found["n"], 10);
+    for (times, standing, more) in [(3.0, "recommended", None), (0.5, "undecided", Some(0))] {
+        let limit = format!("failure_ratio<={}", times * ratio);
+        let args =
+            ["recommend", "out", "--objective", "connections", "--subject-to", &limit, "--format", "json"];
+        let asked: serde_json::Value = serde_json::from_str(&stdout(&zonesim(folder.path(), &args))).unwrap();
+        let candidate = &asked["sections"][0]["candidates"][0];
+        let found = &candidate["constraints"][0];
+        assert!((found["value"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-7, "{asked:#}");
+        assert_eq!((&candidate["cell"], &candidate["standing"]), (&0.into(), &standing.into()), "{asked:#}");
+        // Replications come in twos.
+        assert_eq!(found["more_replications"].as_u64().map(|more| more % 2), more, "{asked:#}");
+    }
+}
+
+#[test]
+fn strata_that_can_not_be_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rare.toml"), RARE).unwrap();
+    let stratified = "faults.0.random.stratified=true";
+    for (set, says) in [
+        (vec![stratified, "faults.0.random.at_least_one=false"], "write at_least_one = true beside it"),
+        (vec![stratified, "simulation.replications=7"], "write an even number"),
+    ] {
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = ["run", "rare.toml", "--dry-run"].into_iter().chain(sets).collect();
+        let output = zonesim(folder.path(), &args);
+        assert_status(&output, 2);
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+    let fault = RARE.lines().find(|line| line.trim().starts_with("faults")).unwrap();
+    let fault = fault
+        .trim()
+        .trim_start_matches("faults = [")
+        .trim_end_matches(']')
+        .replace("true }", "true, stratified = true }");
+    let two = format!("faults = [{fault}, {fault}]");
+    let lines = RARE.lines().map(|line| if line.trim().starts_with("faults") { &two } else { line });
+    fs::write(folder.path().join("two.toml"), lines.collect::<Vec<&str>>().join("\n")).unwrap();
+    let output = zonesim(folder.path(), &["run", "two.toml", "--dry-run"]);
+    assert_status(&output, 2);
+    assert!(stderr(&output).contains("replications are of two strata"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_rare_fault_that_is_asked_to_happen_says_how_often_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rare.toml"), RARE).unwrap();
     let said = stderr(&run_case(folder.path(), "rare", &[]));
     // Up 100 h of 100 h and 5 min, and then for ten minutes more.
     assert!(said.contains("every measured window of") && said.contains("0.25 % of all windows"), "{said}");
