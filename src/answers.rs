@@ -6,6 +6,7 @@ pub mod disagreement;
 pub mod expect;
 pub mod explain;
 pub mod gather;
+pub mod health;
 pub mod offered;
 pub mod recommend;
 pub mod search;

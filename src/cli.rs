@@ -6,6 +6,7 @@ mod console;
 mod expect;
 pub(crate) mod explain;
 mod findings;
+mod get_health;
 mod merge;
 mod offered;
 pub mod pages;
@@ -106,6 +107,8 @@ enum Command {
     Run(run::RunArgs),
     /// Show which backends each client may reach in one state of health, and why.
     Explain(explain::ExplainArgs),
+    /// Show health as the API tells it: `gcloud … get-health` of a backend service or a target pool.
+    GetHealth(get_health::GetHealthArgs),
     /// Compute shares of connections in every state of health, and their long-run mean, without simulating.
     Expect(expect::ExpectArgs),
     /// Compare the cells of a results folder, replication by replication.
@@ -245,6 +248,7 @@ fn obey(command: Command, console: &Console) -> anyhow::Result<Status> {
             run::run(args, console)
         }
         Command::Explain(args) => explain::explain(&args, console),
+        Command::GetHealth(args) => get_health::get_health(&args, console),
         Command::Expect(args) => expect::expect(&args, console),
         Command::Compare(args) => compare::compare(&args, console),
         Command::Recommend(args) => recommend::recommend(&args, console),

@@ -56,10 +56,11 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use serde::{Deserialize, Serialize};
 
+use crate::compute::Resources;
 use crate::random::hash_bytes;
 use crate::sim::scenario::Scenario;
 use crate::stats::Strata;
-use crate::time::SimDuration;
+use crate::time::{SimDuration, SimTime};
 use arm::Arm;
 use assignment::Assignment;
 pub use axis::{AxisRole, AxisValue, grid};
@@ -435,6 +436,20 @@ impl Experiment {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The resources of `cell` at time `at`, after the operations until then; at the beginning if absent.
+    ///
+    /// # Panics
+    /// If the experiment can't be read again as it was read.
+    pub fn resources_at(&self, cell: &Cell, at: Option<SimTime>) -> Resources {
+        let document: DocumentMut = self.document.parse().expect("it was read before");
+        let mut root = document.as_table().clone();
+        plan::keep_cells(&mut root);
+        let assignments = self.assignments(cell);
+        let applied = assignments.iter().try_for_each(|assignment| assignment.apply(&mut root));
+        let world = applied.and_then(|()| world::world_at(&root, &self.files, at));
+        world.unwrap_or_else(|_| unreachable!("it was read before")).1
     }
 
     /// What the arm and the axes of `cell` set, in order.

@@ -11,6 +11,7 @@ mod health;
 mod operations;
 mod printed;
 mod random_worlds;
+mod regions;
 mod retransmission;
 mod shares;
 mod snapshot;
@@ -19,14 +20,19 @@ mod tidy;
 pub(crate) mod toy_policy;
 mod worlds;
 
-use crate::experiment::{Experiment, Overrides, Source};
+use crate::experiment::{Experiment, ExperimentError, Overrides, Source};
 use crate::job::runner::{RunId, run_one};
 use crate::sim::outcome::Outcome;
 
 /// The experiment that `text` describes.
 fn experiment(text: &str) -> Experiment {
+    try_experiment(text).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+/// The same, if it describes one.
+fn try_experiment(text: &str) -> Result<Experiment, ExperimentError> {
     let source = Source { name: "test.toml".to_owned(), text: text.to_owned() };
-    Experiment::parse(source, &Overrides::default()).unwrap_or_else(|error| panic!("{}", error.render(false)))
+    Experiment::parse(source, &Overrides::default())
 }
 
 /// The outcomes of every cell, replication by replication.

@@ -162,6 +162,20 @@ pub fn explain(
     Ok(explanations)
 }
 
+/// The moment of the world of `scenario`, a cell of `experiment`, at time `at`, or its beginning, while what is called `down` is
+/// unhealthy too.
+///
+/// # Errors
+/// If a name is of nothing that there is, or the time is after the end.
+pub(super) fn moment<'a>(
+    experiment: &Experiment,
+    scenario: &'a Scenario,
+    down: &[String],
+    at: Option<SimTime>,
+) -> Result<Situation<'a>, QuestionError> {
+    situation(scenario, &Down::read(experiment, down)?.in_world(scenario), at)
+}
+
 /// The moment of the world of `scenario` at time `at`, or its beginning, while `down` are unhealthy too.
 fn situation<'a>(
     scenario: &'a Scenario,

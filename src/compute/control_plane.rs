@@ -18,6 +18,8 @@ pub struct ControlPlane {
     pub resources: Resources,
     /// What no resource says.
     pub assumptions: Assumptions,
+    /// The same of targets of which something else holds.
+    pub special: BTreeMap<Target, Assumptions>,
     /// Every target that a rule ever leads to: each is a load balancer.
     pub balancers: IdVec<BalancerId, Target>,
     /// The name of every rule that there ever is.
@@ -86,6 +88,7 @@ impl ControlPlane {
             rules: [rule].into_iter().collect(),
             judges: Judges::One,
             machines: IdVec::default(),
+            special: BTreeMap::new(),
             resources,
             assumptions,
         }
@@ -139,7 +142,8 @@ impl ControlPlane {
         if !self.resources.has_target(target) {
             return Ok(None);
         }
-        self.resources.settings_of(target, &self.assumptions).map(Some)
+        let assumptions = self.special.get(target).unwrap_or(&self.assumptions);
+        self.resources.settings_of(target, assumptions).map(Some)
     }
 
     /// The load balancer that `rule` leads to, if it exists and leads anywhere.
@@ -202,7 +206,7 @@ impl ControlPlane {
 fn changes(before: (Option<Settings>, SeenAll), after: (Option<Settings>, SeenAll)) -> Vec<Change> {
     let was = |id: &BackendId| before.1.get(id);
     let now = after.1.iter().map(|(id, seen)| (*id, *seen));
-    let roles = now.clone().filter(|(id, seen)| was(id).is_some_and(|was| was.role != seen.role));
+    let roles = now.clone().filter(|(id, seen)| was(id).map(|was| was.role) != Some(seen.role));
     let roles = roles.map(|(id, seen)| Change::SetRole(id, seen.role));
     let checks = now.clone().filter(|(id, seen)| was(id).map(|was| was.judge) != Some(seen.judge));
     let checks = checks.map(|(id, seen)| Change::SetJudge(id, seen.judge));

@@ -113,6 +113,12 @@ impl Resources {
         format!("{BASE}{}", self.path(kind, name))
     }
 
+    /// The URL of `group`, an instance group or a network endpoint group.
+    pub fn group_url(&self, group: &Reference) -> String {
+        let kind = self.group_kind(group).unwrap_or(ResourceKind::InstanceGroup);
+        self.url(kind, group.name())
+    }
+
     /// `regionBackendServices.getHealth` of `group`, where `judged` tells what the load balancer of the service holds of the
     /// instance of that name. A group that is not attached, and a service without rules, have no entries.
     ///

@@ -33,8 +33,15 @@ impl Problem {
     pub(super) fn of_resource(error: ApiError, path: &KeyPath) -> Self {
         let field = error.fields.first().copied().unwrap_or_default();
         let field = field.strip_prefix("networkPassThroughLbTrafficPolicy.").unwrap_or(field);
+        let mut path = path.clone();
         let keys = field.split('.').filter(|field| !field.is_empty()).map(in_file);
-        let path = keys.fold(path.clone(), |path, key| path.key(&key));
+        for (depth, key) in keys.enumerate() {
+            path = path.key(&key);
+            // Of a list it is about one member.
+            if let Some(member) = error.member.filter(|_| depth == 0) {
+                path = path.member(member as usize);
+            }
+        }
         Self::saying(error, path, "")
     }
 
@@ -46,7 +53,10 @@ impl Problem {
         has: impl Fn(&str) -> bool,
     ) -> Self {
         let key = |field: &&str| field.rsplit('.').next().map(in_file).filter(|key| has(key));
-        let path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.key(&key));
+        let mut path = error.fields.iter().find_map(key).map_or(path.clone(), |key| path.key(&key));
+        if let Some(member) = error.member {
+            path = path.member(member as usize);
+        }
         Self::saying(error, path, &format!(" at {at}"))
     }
 

@@ -32,13 +32,13 @@ use super::path::KeyPath;
 use super::problem::{Problem, distinct, refuse};
 use super::reader::read;
 use super::worlds::{CellWorld, WorldWords};
-use crate::compute::{Assumptions, ControlPlane, ForwardingRuleArguments, ProbeType, Scheme};
+use crate::compute::{Assumptions, ControlPlane, ForwardingRuleArguments, ProbeType, Resources, Scheme};
 use crate::ids::{BalancerId, GroupId, Id, IdVec, RuleId, ZoneId};
 use crate::sim::builder::{RoundTrips, ScenarioBuilder, ZoneLink};
 use crate::sim::scenario::{Prices, Scenario, Server, Timing};
 use crate::time::{SimDuration, SimTime};
 use crate::workload::Load;
-use backend_service::ServiceTable;
+use backend_service::{AttachedGroup, ServiceTable};
 use clients::{BalancerKind, Client, Front};
 use faults::WrittenFault;
 pub(super) use findings::findings;
@@ -78,21 +78,27 @@ pub(super) struct WorldTables {
     target_pools: Vec<PoolTable>,
     /// Health checks of a region in which resources stand by themselves.
     #[serde(default)]
+    #[schemars(extend("examples" = [[{ "name": "http-80", "type": "HTTP" }, { "name": "legacy-80", "type": "LEGACY_HTTP" }]]))]
     health_checks: Vec<HealthCheckTable>,
     /// Its single machines.
     #[serde(default)]
+    #[schemars(extend("examples" = [[{ "name": "vm-7", "zone": "us-central1-b" }, { "name": "vm-8", "zone": "us-central1-a" }]]))]
     instances: Vec<InstanceTable>,
     /// Its groups of machines.
     #[serde(default)]
+    #[schemars(extend("examples" = [[{ "name": "ig-a", "zone": "us-central1-a" }]]))]
     instance_groups: Vec<InstanceGroupTable>,
     /// Its network endpoint groups, of type GCE_VM_IP.
     #[serde(default)]
+    #[schemars(extend("examples" = [[{ "name": "neg-a", "zone": "us-central1-b" }]]))]
     network_endpoint_groups: Vec<EndpointGroupTable>,
     /// Its backend services.
     #[serde(default)]
-    backend_services: Vec<ServiceTable>,
+    #[schemars(extend("examples" = [[{ "name": "web", "health_check": "http-80", "backends": [{ "group": "ig-a" }] }]]))]
+    backend_services: Vec<ServiceTable<AttachedGroup>>,
     /// Its forwarding rules: each leads to a backend service or to a target pool.
     #[serde(default)]
+    #[schemars(extend("examples" = [[{ "name": "web-tcp", "backend_service": "web" }]]))]
     forwarding_rules: Vec<ForwardingRuleArguments>,
     /// How the load balancer learns of health.
     #[serde(default)]
@@ -123,6 +129,15 @@ pub(super) struct WorldTables {
 }
 
 pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Problem> {
+    world_at(root, files, None).map(|(world, _)| world)
+}
+
+/// The same, with the resources after the operations until `moment`, or as they begin.
+pub(super) fn world_at(
+    root: &Table,
+    files: &DataFiles,
+    moment: Option<SimTime>,
+) -> Result<(CellWorld, Resources), Problem> {
     check_balancer(root)?;
     let mut root = root.clone();
     inline_files(&mut root, &KeyPath::default(), files)?;
@@ -144,9 +159,9 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     }
     clients::clients(&world, &fronts, files, &mut builder)?;
     builder.round_trips = round_trips(world.network.clone(), builder.zones())?;
-    let history = History::of(&operations, operator, &builder)?;
+    let history = History::of(&operations, operator, (&builder, moment))?;
     let faults = faults::faults(&world.faults, &history)?;
-    let last = history.last;
+    let (last, then) = (history.last, history.then);
     (builder.operations, builder.faults) = (history.operations, faults);
     if world.is_region() {
         // Operations may bring in health checks that judge later.
@@ -159,7 +174,7 @@ pub(super) fn world(root: &Table, files: &DataFiles) -> Result<CellWorld, Proble
     };
     let scenario = builder.build().map_err(|error| Problem::because(KeyPath::default(), &error))?;
     timing::has_a_long_run(&scenario)?;
-    Ok((scenario, words))
+    Ok(((scenario, words), then))
 }
 
 /// What clients send to, how that is managed, its groups, and where they stand.
@@ -207,6 +222,7 @@ impl WorldTables {
         builder: &mut ScenarioBuilder,
     ) -> Result<LoadBalancer, Problem> {
         let (name, region) = (rule.name().to_owned(), self.region.name.as_str());
+        written.check_health_check(&self.health_check)?;
         let resources = written.resources(region, (&name, rule.ip_protocol), &self.health_check);
         let of_rule = |error| Problem::of_resource(error, &KeyPath::to("forwarding_rule"));
         resources.check_rule(&name).map_err(of_rule)?;

@@ -87,8 +87,17 @@ struct Source {
     /// Whether a connection's number is that of its address: neither a client's of a closed loop nor a row's of a trace.
     numbers_are_addresses: bool,
     origin: TrafficOrigin,
-    /// Where it has several: each lane with its rule, protocol and first destination, and how many destinations each has.
-    lanes: Option<Box<(Vec<(Lane, Endpoint)>, u16)>>,
+    /// Where it has several.
+    lanes: Option<Box<SourceLanes>>,
+}
+
+/// Where packets of a group go that has several lanes.
+#[derive(Debug)]
+struct SourceLanes {
+    /// Each with its first destination.
+    lanes: Vec<(Lane, Endpoint)>,
+    /// How many destinations each has.
+    destinations: u16,
 }
 
 impl Clients {
@@ -113,7 +122,8 @@ impl Clients {
                 first_address,
                 protocol: first.protocol,
                 destination,
-                lanes: (lanes.len() > 1).then(|| Box::new((lanes, group.destinations.get()))),
+                lanes: (lanes.len() > 1)
+                    .then(|| Box::new(SourceLanes { lanes, destinations: group.destinations.get() })),
                 numbers_are_addresses: !has_numbers,
                 origin: group.origin,
             }
@@ -261,7 +271,7 @@ impl Clients {
         count: u32,
     ) -> Vec<Packet> {
         let source = &self.sources[client];
-        let lanes = source.lanes.iter().flat_map(|lanes| &lanes.0);
+        let lanes = source.lanes.iter().flat_map(|several| &several.lanes);
         let to_rule = lanes.into_iter().find(|(lane, _)| lane.rule == rule);
         let (protocol, destination) =
             to_rule.map_or((source.protocol, source.destination), |(lane, to)| (lane.protocol, *to));
@@ -360,7 +370,7 @@ impl Source {
     #[inline(never)]
     fn packet_of(
         &self,
-        (lanes, destinations): &(Vec<(Lane, Endpoint)>, u16),
+        SourceLanes { lanes, destinations }: &SourceLanes,
         flow: &Flow,
         address: u32,
         kind: PacketKind,

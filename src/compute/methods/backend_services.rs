@@ -292,7 +292,12 @@ impl Resources {
         for rule in rules.filter(is_its) {
             rule.check_service(&changed)?;
         }
-        self.backend_services[index] = changed;
+        let mut after = self.clone();
+        after.backend_services[index] = changed;
+        // What its rules take may follow its protocol.
+        let mut its = after.forwarding_rules.iter().filter(is_its);
+        its.try_for_each(|rule| after.check_address(rule))?;
+        *self = after;
         Ok(())
     }
 

@@ -229,7 +229,7 @@ impl Resources {
     }
 
     /// Checks that no other rule has a port of `rule` at its address, for the same protocol (RES-5).
-    fn check_address(&self, rule: &ForwardingRule) -> Result<(), ApiError> {
+    pub(super) fn check_address(&self, rule: &ForwardingRule) -> Result<(), ApiError> {
         const ADDRESS: FieldPaths = &["IPAddress", "ipAddress"];
         let Some(address) = &rule.ip_address else { return Ok(()) };
         if address.parse::<std::net::Ipv4Addr>().is_err() {

@@ -35,11 +35,6 @@ fn examples_are_accepted() {
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
 }
 
-/// The region of the guide.
-pub(super) fn region() -> &'static str {
-    blocks_of(REGIONS)[0]
-}
-
 #[test]
 fn the_region_is_what_it_says() {
     let [region, arms, operations] = blocks_of(REGIONS)[..] else { panic!("three examples") };

@@ -29,7 +29,7 @@ fn of_text_and_keys() {
     9 | [regio]
       |  ^^^^^
       |
-      = help: did you mean `region`? known keys: backend_service, clients, faults, forwarding_rule, health_check, load, network, operations, prices, region, semantics, server, simulation, target_pools and 7 more
+      = help: did you mean `region`? known keys: backend_service, backend_services, clients, faults, forwarding_rule, forwarding_rules, health_check, health_checks, instance_groups, instances, load, network, network_endpoint_groups, operations and 13 more
     ");
     insta::assert_snapshot!(wrong("kind = \"vpn\"", "kid = \"vpn\""), @r#"
     error: `clients.office.kid` is not a known key
@@ -38,7 +38,7 @@ fn of_text_and_keys() {
     46 | kid = "vpn"
        | ^^^
        |
-       = help: did you mean `kind`? known keys: name, kind, zone, region, group, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, syn_retransmission, request_timeout and 3 more
+       = help: did you mean `kind`? known keys: name, kind, zone, region, group, to, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, syn_retransmission and 4 more
     "#);
     insta::assert_snapshot!(wrong("arrivals = { deterministic = { rate = 2 } }\n", ""), @r"
     error: `clients.office` has no `arrivals`

@@ -27,7 +27,7 @@ use crate::time::SimDuration;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ServiceTable {
+pub(super) struct ServiceTable<G = BackendGroup> {
     /// Its name. Default: backend-service; a member of `backend_services` needs one.
     #[schemars(extend("examples" = ["web"]))]
     name: Option<ResourceName>,
@@ -79,9 +79,7 @@ pub(super) struct ServiceTable {
     #[serde(rename = "timeout_sec")]
     _timeout_sec: Option<Whole<1, 2_147_483_647>>,
     /// Its groups of backends; at least one for `[backend_service]`.
-    #[serde(default)]
-    #[schemars(extend("examples" = [[{ "group": "ig-a", "zone": "us-central1-a" }]]))]
-    backends: Vec<BackendGroup>,
+    backends: Vec<G>,
 }
 
 fn internal() -> Scheme {
@@ -179,10 +177,43 @@ enum NetworkSecurityIntegration {
     OutOfBand,
 }
 
+/// A group that stands by itself, as a member of `backend_services` has it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AttachedGroup {
+    /// One of `instance_groups` or `network_endpoint_groups`.
+    group: ResourceName,
+    /// Whether its members are failover backends.
+    #[serde(default)]
+    failover: bool,
+    /// Only CONNECTION belongs to passthrough load balancers. Default: CONNECTION.
+    balancing_mode: Option<BalancingMode>,
+    /// Without effect on passthrough load balancers (ELIG-12). Default: none.
+    capacity_scaler: Option<Ratio>,
+}
+
+/// What a service says of a group.
+pub(super) trait ServiceGroup {
+    fn resource(&self) -> ServiceBackend;
+}
+
+impl ServiceGroup for AttachedGroup {
+    fn resource(&self) -> ServiceBackend {
+        ServiceBackend {
+            group: Some(Reference::new(self.group.as_str())),
+            failover: Some(self.failover),
+            balancing_mode: self.balancing_mode,
+            capacity_scaler: self.capacity_scaler,
+            ..ServiceBackend::default()
+        }
+    }
+}
+
 /// `[[backend_service.backends]]`
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct BackendGroup {
+#[schemars(extend("examples" = [{ "group": "ig-a", "zone": "us-central1-a" }]))]
+pub(super) struct BackendGroup {
     /// Its name; its members are `<group>-1` to `<group>-<size>`.
     group: ResourceName,
     /// The zone of all members. Default: none; either it or `zones` is needed.
@@ -191,9 +222,10 @@ struct BackendGroup {
     /// The zones that the members are dealt out to in turn. Default: none.
     #[schemars(example = ["us-central1-a", "us-central1-b"])]
     zones: Option<Vec<String>>,
-    /// How many members it has. Default: 4; a group of `instance_groups` has its own.
+    /// How many members it has.
     #[schemars(extend("x-unit" = "backends"))]
-    size: Option<MemberCount<4>>,
+    #[serde(default)]
+    size: MemberCount<4>,
     /// Whether its members are failover backends.
     #[serde(default)]
     failover: bool,
@@ -211,29 +243,7 @@ struct BackendGroup {
     autoscaling_policy: Option<AutoscalingKeys>,
 }
 
-impl BackendGroup {
-    fn size(&self) -> u32 {
-        self.size.unwrap_or_default().get()
-    }
-
-    /// Checks that it says of a group that stands by itself what a service can say alone.
-    fn check_stands_apart(&self, path: &KeyPath) -> Result<(), Problem> {
-        let own = [
-            ("zone", self.zone.is_some()),
-            ("zones", self.zones.is_some()),
-            ("size", self.size.is_some()),
-            ("weight", self.weight.is_some()),
-            ("autoscaling_policy", self.autoscaling_policy.is_some()),
-        ];
-        match own.into_iter().find(|(_, is_there)| *is_there) {
-            None => Ok(()),
-            Some((key, _)) => {
-                let help = format!("write it in [[instance_groups]] with name = {:?}", self.group.as_str());
-                refuse(path.key(key), "belongs to the group, which stands by itself here", help)
-            }
-        }
-    }
-
+impl ServiceGroup for BackendGroup {
     fn resource(&self) -> ServiceBackend {
         ServiceBackend {
             group: Some(Reference::new(self.group.as_str())),
@@ -250,6 +260,71 @@ pub(super) fn list() -> KeyPath {
 }
 
 const NAME: &str = "backend-service";
+
+impl<G: ServiceGroup> ServiceTable<G> {
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_ref().map_or(NAME, ResourceName::as_str)
+    }
+
+    fn service(&self) -> BackendService {
+        let draining_timeout_sec = Some(self.connection_draining.draining_timeout);
+        BackendService {
+            name: self.name().to_owned(),
+            load_balancing_scheme: Some(self.load_balancing_scheme),
+            protocol: Some(self.protocol),
+            backends: self.backends.iter().map(ServiceGroup::resource).collect(),
+            health_checks: self.health_check.iter().map(Reference::new).collect(),
+            session_affinity: self.session_affinity,
+            locality_lb_policy: self.locality_lb_policy,
+            network_pass_through_lb_traffic_policy: self.zonal_affinity.fields(),
+            failover_policy: self.failover_policy.map(FailoverKeys::fields),
+            connection_tracking_policy: self.connection_tracking_policy.map(TrackingKeys::fields),
+            connection_draining: Some(ConnectionDrainingFields {
+                draining_timeout_sec,
+                ..Default::default()
+            }),
+            subsetting: Some(SubsettingFields { policy: Some(self.subsetting.policy), ..Default::default() }),
+            ha_policy: self.ha_policy.map(|_| serde_json::Map::new().into()),
+            other: serde_json::Map::new(),
+        }
+    }
+}
+
+impl ServiceTable<AttachedGroup> {
+    /// The resource of a service that stands at `path` in a list, over groups that stand by themselves.
+    pub(super) fn apart(&self, path: &KeyPath) -> Result<BackendService, Problem> {
+        if self.name.is_none() {
+            return Err(Problem::missing_key(path.clone(), "name"));
+        }
+        let of_rule = [
+            ("allow_global_access", self.allow_global_access),
+            ("is_mirroring_collector", self.is_mirroring_collector),
+        ];
+        if let Some((key, _)) = of_rule.into_iter().find(|(_, is_set)| *is_set) {
+            let help = format!("write {key} = true in [[forwarding_rules]]");
+            return refuse(
+                path.key(key),
+                "belongs to the forwarding rule, which stands by itself here",
+                help,
+            );
+        }
+        for (index, group) in self.backends.iter().enumerate() {
+            let path = path.key("backends").member(index);
+            group.resource().check().map_err(|error| Problem::of_resource(error, &path))?;
+        }
+        Ok(self.service())
+    }
+
+    /// The size of Maglev's table, and whether its packets are inspected.
+    pub(super) fn assumes(&self, semantics: &Semantics) -> Assumptions {
+        Assumptions {
+            table_size: self.maglev_table_size,
+            inspected: self.network_security_integration != NetworkSecurityIntegration::None,
+            ..semantics.assumptions()
+        }
+    }
+}
 
 impl ServiceTable {
     /// The resources with a forwarding rule of that name and protocol.
@@ -270,7 +345,7 @@ impl ServiceTable {
         };
         let group = |group: &BackendGroup| InstanceGroup {
             name: group.group.as_str().to_owned(),
-            instances: members(group.group.as_str(), group.size()).collect(),
+            instances: members(group.group.as_str(), group.size.get()).collect(),
             ..InstanceGroup::default()
         };
         Resources {
@@ -286,44 +361,14 @@ impl ServiceTable {
         }
     }
 
-    /// What it is called.
-    pub(super) fn name(&self) -> &str {
-        self.name.as_ref().map_or(NAME, ResourceName::as_str)
-    }
-
-    /// The resource of a service that stands at `path` in a list, over groups that stand by themselves.
-    pub(super) fn apart(&self, path: &KeyPath) -> Result<BackendService, Problem> {
-        if self.name.is_none() {
-            return Err(Problem::missing_key(path.clone(), "name"));
-        }
-        for (index, group) in self.backends.iter().enumerate() {
-            let path = path.key("backends").member(index);
-            group.check_stands_apart(&path)?;
-            group.resource().check().map_err(|error| Problem::of_resource(error, &path))?;
-        }
-        Ok(self.service())
-    }
-
-    fn service(&self) -> BackendService {
-        let draining_timeout_sec = Some(self.connection_draining.draining_timeout);
-        BackendService {
-            name: self.name().to_owned(),
-            load_balancing_scheme: Some(self.load_balancing_scheme),
-            protocol: Some(self.protocol),
-            backends: self.backends.iter().map(BackendGroup::resource).collect(),
-            health_checks: self.health_check.iter().map(Reference::new).collect(),
-            session_affinity: self.session_affinity,
-            locality_lb_policy: self.locality_lb_policy,
-            network_pass_through_lb_traffic_policy: self.zonal_affinity.fields(),
-            failover_policy: self.failover_policy.map(FailoverKeys::fields),
-            connection_tracking_policy: self.connection_tracking_policy.map(TrackingKeys::fields),
-            connection_draining: Some(ConnectionDrainingFields {
-                draining_timeout_sec,
-                ..Default::default()
-            }),
-            subsetting: Some(SubsettingFields { policy: Some(self.subsetting.policy), ..Default::default() }),
-            ha_policy: self.ha_policy.map(|_| serde_json::Map::new().into()),
-            other: serde_json::Map::new(),
+    /// Checks that the health check that it names is the one that there is.
+    pub(super) fn check_health_check(&self, check: &HealthCheckTable) -> Result<(), Problem> {
+        let path = KeyPath::to("backend_service").key("health_check");
+        match &self.health_check {
+            Some(name) if name != check.name() => {
+                Err(Problem::unknown_name(path, name, "health checks", [check.name()]))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -363,12 +408,12 @@ impl ServiceTable {
             self.check_group(group, check, &path)?;
             let server = group.server.of_group(&server, &path)?;
             let policy = group.autoscaling_policy.as_ref();
-            let policy = policy.map(|keys| keys.policy(group.size(), server.workers, &path));
+            let policy = policy.map(|keys| keys.policy(group.size.get(), server.workers, &path));
             let numbered = NumberedGroup {
                 name: group.group.as_str().to_owned(),
                 home: Home::Group(group.group.as_str().to_owned()),
                 zones: zones_of(group.zone.as_deref(), group.zones.as_deref(), zones, &path)?,
-                highest: group.size(),
+                highest: group.size.get(),
             };
             plans.push(GroupPlan {
                 group: numbered,

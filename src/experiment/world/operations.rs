@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::before_the_end;
 use super::groups::GroupPlan;
 use super::operator::{Operator, Verb};
-use crate::compute::{ApiError, ControlPlane, Instance, Method, Target};
+use crate::compute::{ApiError, ControlPlane, Instance, Method, Resources, Target};
 use crate::experiment::node::Node;
 use crate::experiment::path::KeyPath;
 use crate::experiment::problem::{Problem, refuse};
@@ -184,6 +184,8 @@ pub(super) struct History<'a> {
     existing: Vec<(SimTime, BTreeSet<BackendId>)>,
     /// The resources as the last of them leaves them.
     pub(super) last: ControlPlane,
+    /// The resources at the moment that was asked for.
+    pub(super) then: Resources,
 }
 
 impl<'a> History<'a> {
@@ -192,8 +194,9 @@ impl<'a> History<'a> {
     pub(super) fn of(
         operations: &[WrittenOperation<'_>],
         mut operator: Operator,
-        world: &'a ScenarioBuilder,
+        (world, moment): (&'a ScenarioBuilder, Option<SimTime>),
     ) -> Result<Self, Problem> {
+        let mut then = operator.plane.resources.clone();
         let times =
             operations.iter().map(|operation| before_the_end(operation.at, &world.timing, &operation.path));
         times.collect::<Result<Vec<_>, _>>()?;
@@ -209,10 +212,13 @@ impl<'a> History<'a> {
             }
             let at = SimTime::ZERO + *at;
             existing.push((at, operator.plane.backends()));
+            if moment.is_some_and(|moment| at <= moment) {
+                then = operator.plane.resources.clone();
+            }
             Ok(Operation { at, changes, words: operation.words() })
         });
         let operations = done.collect::<Result<_, _>>()?;
-        Ok(Self { world, operations, existing, last: operator.plane })
+        Ok(Self { world, operations, existing, last: operator.plane, then })
     }
 
     /// The backends that serve at time `at`, before what happens then: those that exist, and those that were removed and

@@ -7,6 +7,7 @@ mod machines;
 
 use std::collections::BTreeMap;
 
+use super::backend_service::{AttachedGroup, ServiceTable};
 use super::clients::{BalancerKind, Front};
 use super::health_check::HealthCheckTable;
 use super::operations::WrittenOperation;
@@ -59,6 +60,7 @@ impl WorldTables {
         let mut plane = ControlPlane {
             resources,
             assumptions,
+            special: self.special(),
             balancers: IdVec::default(),
             rules: IdVec::default(),
             judges: Judges::Each(IdVec::default()),
@@ -70,6 +72,14 @@ impl WorldTables {
         self.lead(&mut plane, written)?;
         let fronts = self.fronts(&plane);
         Ok((fronts, Operator { zones: builder.zones().clone(), groups, plane }))
+    }
+
+    /// What holds of each backend service that no resource says.
+    fn special(&self) -> BTreeMap<Target, Assumptions> {
+        let of_service = |service: &ServiceTable<AttachedGroup>| {
+            (Target::Service(service.name().to_owned()), service.assumes(&self.semantics))
+        };
+        self.backend_services.iter().map(of_service).collect()
     }
 
     fn health_checks_of(&self, resources: &mut Resources) -> Result<(), Problem> {
@@ -98,7 +108,7 @@ impl WorldTables {
             let of_service = |error| Problem::of_resource(error, &path);
             resources.insert_backend_service(resource).map_err(of_service)?;
             let target = Target::Service(service.name().to_owned());
-            resources.settings_of(&target, assumptions).map_err(of_service)?;
+            resources.settings_of(&target, &service.assumes(&self.semantics)).map_err(of_service)?;
         }
         let list = super::target_pools::list();
         let names: Vec<&str> = self.target_pools.iter().map(super::PoolTable::name).collect();

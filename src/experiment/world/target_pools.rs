@@ -68,7 +68,7 @@ pub(super) struct PoolTable {
 #[derive(Debug, JsonSchema)]
 #[schemars(with = "PoolInstances")]
 enum PoolMember {
-    Here(PoolInstances),
+    Here(Box<PoolInstances>),
     ByName(String),
 }
 
@@ -84,7 +84,8 @@ impl<'de> Deserialize<'de> for PoolMember {
                 Ok(PoolMember::ByName(name.to_owned()))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PoolMember, A::Error> {
-                PoolInstances::deserialize(MapAccessDeserializer::new(map)).map(PoolMember::Here)
+                PoolInstances::deserialize(MapAccessDeserializer::new(map))
+                    .map(|here| PoolMember::Here(Box::new(here)))
             }
         }
         deserializer.deserialize_any(Written)
@@ -155,7 +156,7 @@ impl PoolTable {
     /// The groups of instances that stand in it.
     fn groups(&self) -> impl Iterator<Item = &PoolInstances> {
         self.instances.iter().filter_map(|member| match member {
-            PoolMember::Here(group) => Some(group),
+            PoolMember::Here(group) => Some(&**group),
             PoolMember::ByName(_) => None,
         })
     }

@@ -38,7 +38,7 @@ pub(in super::super) struct InstanceGroupTable {
     #[schemars(extend("x-unit" = "backends"))]
     size: Option<Whole<0, { MAX_BACKENDS as u32 }, 4>>,
     /// Its members, by their names: members of other groups, or of `instances`. Default: its own.
-    #[schemars(example = ["vm-1", "vm-7"])]
+    #[schemars(example = ["vm-8"])]
     instances: Option<Vec<String>>,
     /// Whether a manager makes its members, so that no operation adds or removes any by name.
     #[serde(default)]
@@ -85,7 +85,7 @@ pub(in super::super) struct EndpointGroupTable {
     #[schemars(extend("examples" = ["neg-a"]))]
     name: ResourceName,
     /// The zone of its endpoints.
-    #[schemars(example = &"us-central1-a")]
+    #[schemars(example = &"us-central1-b")]
     zone: String,
     /// The instances that its endpoints are, by their names, or all of a group.
     #[schemars(example = ["vm-7"])]
