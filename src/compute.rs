@@ -50,8 +50,8 @@ pub use methods::{
     EndpointGroupArguments, FailoverPolicyArguments, ForwardingRuleArguments, HaPolicyArguments,
     HealthCheckArguments, HealthCheckPatch, HttpHealthCheckArguments, HttpHealthCheckPatch,
     InstanceArguments, InstanceGroupArguments, Method, NextHopDrop, PolicyBasedRouteArguments,
-    RouteArguments, RouteFilterArguments, SubsettingArguments, TargetPoolArguments, TrackingPolicyArguments,
-    ZonalAffinityArguments,
+    RouteArguments, RouteChoice, RouteFilterArguments, SubsettingArguments, TargetPoolArguments,
+    TrackingPolicyArguments, ZonalAffinityArguments, addresses_of,
 };
 pub(crate) use number::session_affinity;
 pub use reference::Reference;

@@ -25,11 +25,11 @@ mod tests;
 
 use crate::ids::{BackendId, Id, IdVec, ZoneId};
 use crate::time::{SimDuration, SimTime};
-use affinity::SessionAffinity;
+use affinity::{Fields, SessionAffinity};
 use backend::{Member, Role};
 pub use conntrack::MAX_BACKENDS;
 use conntrack::{ConnectionTable, Entry, TrackingKey};
-use packet::{Packet, PacketKind, Protocol};
+use packet::{FiveTuple, Packet, PacketKind, Protocol};
 use policy::any::AnyPolicy;
 use policy::{Placement, PlacementOutcome, PolicyState, RoleSwitch, TrafficOrigin};
 use roster::Roster;
@@ -277,6 +277,23 @@ impl LoadBalancer {
     /// Routes one packet at time `now` (CTE-2). Times must not run back from call to call.
     #[inline(always)]
     pub fn route(&mut self, now: SimTime, packet: &Packet) -> Verdict {
+        self.route_by(now, packet, ConnectionTable::key)
+    }
+
+    /// The same of an answer, which a route leads here: its entry is none of its connection's.
+    #[inline(never)]
+    pub fn route_answer(&mut self, now: SimTime, answer: &Packet) -> Verdict {
+        self.route_by(now, answer, ConnectionTable::key_of_answer)
+    }
+
+    /// Routes a packet that `key` finds the entry of.
+    #[inline(always)]
+    fn route_by(
+        &mut self,
+        now: SimTime,
+        packet: &Packet,
+        key: impl Fn(&mut ConnectionTable, Fields, &FiveTuple) -> TrackingKey,
+    ) -> Verdict {
         self.catch_up(now);
         if self.drops_everything {
             return Verdict::Dropped;
@@ -286,7 +303,7 @@ impl LoadBalancer {
         if !tracking.tracks(protocol, affinity) {
             return self.place(now, packet, None);
         }
-        let key = self.table.key(tracking.fields(affinity, packet.class()), &packet.tuple);
+        let key = key(&mut self.table, tracking.fields(affinity, packet.class()), &packet.tuple);
         if packet.kind != PacketKind::Syn || !tracking.syn_is_new(affinity) {
             self.counters.lookups += 1;
             if let Some(Entry { backend, outcome }) = self.table.lookup(now, key) {

@@ -8,6 +8,7 @@ mod expectations;
 mod extremes;
 mod fuzz;
 mod health;
+mod next_hops;
 mod operations;
 mod printed;
 mod random_worlds;

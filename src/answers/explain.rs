@@ -216,6 +216,8 @@ fn led_nowhere(situation: &Situation<'_>, client: ClientId, rule: RuleId) -> Exp
     let group = &scenario.clients[client];
     let because = if situation.leads_anywhere(rule) {
         "a client of another region reaches the load balancer only with allow_global_access"
+    } else if group.next_hop.is_some() {
+        "as a next hop a rule of protocol L3_DEFAULT, or one that shares its address, drops everything (NHOP-2)"
     } else {
         "the forwarding rule does not exist at this time"
     };

@@ -31,7 +31,9 @@ pub use instance_groups::InstanceGroupArguments;
 pub use instances::InstanceArguments;
 use network_endpoint_groups::instances;
 pub use network_endpoint_groups::{EndpointArguments, EndpointGroupArguments};
-pub use routes::{NextHopDrop, PolicyBasedRouteArguments, RouteArguments, RouteFilterArguments};
+pub use routes::{
+    NextHopDrop, PolicyBasedRouteArguments, RouteArguments, RouteChoice, RouteFilterArguments, addresses_of,
+};
 pub use target_pools::TargetPoolArguments;
 
 use super::error::ApiError;

@@ -13,6 +13,7 @@ mod pools;
 mod precision;
 mod refusals;
 mod rendered;
+mod routes;
 mod warmup;
 
 use std::sync::Arc;

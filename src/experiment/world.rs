@@ -13,6 +13,7 @@ mod health_check;
 mod operations;
 mod operator;
 mod region;
+mod routed;
 mod semantics;
 mod target_pools;
 mod timing;
@@ -46,7 +47,7 @@ use groups::{GroupPlan, ServerKeys};
 use health_check::HealthCheckTable;
 use operations::{Call, History, OperationKeys, WrittenOperation};
 use operator::Operator;
-use region::{EndpointGroupTable, InstanceGroupTable, InstanceTable};
+use region::{EndpointGroupTable, InstanceGroupTable, InstanceTable, RouteTable};
 use semantics::Semantics;
 use target_pools::{PoolTable, RuleTable};
 pub(super) use timing::{SimulationTable, Warmup};
@@ -100,6 +101,9 @@ pub(super) struct WorldTables {
     #[serde(default)]
     #[schemars(extend("examples" = [[{ "name": "web-tcp", "backend_service": "web" }]]))]
     forwarding_rules: Vec<ForwardingRuleArguments>,
+    /// Its routes whose next hops are load balancers.
+    #[serde(default)]
+    routes: Vec<RouteTable>,
     /// How the load balancer learns of health.
     #[serde(default)]
     health_check: HealthCheckTable,
@@ -157,7 +161,8 @@ pub(super) fn world_at(
         builder.region = Some(world.region_parts(&mut operator.plane, &first)?);
         first = operator.plane.clone();
     }
-    clients::clients(&world, &fronts, files, &mut builder)?;
+    clients::clients(&world, (&fronts, &operator.plane), files, &mut builder)?;
+    operator.routed = world.routed(&operator.plane.resources);
     builder.round_trips = round_trips(world.network.clone(), builder.zones())?;
     let history = History::of(&operations, operator, (&builder, moment))?;
     let faults = faults::faults(&world.faults, &history)?;
@@ -212,7 +217,7 @@ impl WorldTables {
         let groups = groups::establish(plans, &mut plane, list, builder)?;
         let rule = RuleId::from_index(0);
         let front = Front { rule, name: plane.rules[rule].clone(), kind: front };
-        Ok((vec![front], Operator { zones: builder.zones().clone(), groups, plane }))
+        Ok((vec![front], Operator { zones: builder.zones().clone(), groups, plane, routed: Vec::new() }))
     }
 
     fn by_service(
@@ -271,13 +276,14 @@ impl WorldTables {
 }
 
 /// The tables of a region in which resources stand by themselves.
-const APART: [&str; 6] = [
+const APART: [&str; 7] = [
     "forwarding_rules",
     "backend_services",
     "instance_groups",
     "instances",
     "network_endpoint_groups",
     "health_checks",
+    "routes",
 ];
 
 fn check_balancer(root: &Table) -> Result<(), Problem> {

@@ -12,7 +12,7 @@ mod epochs;
 use prefetch_index::prefetch_index;
 
 use super::affinity::Fields;
-use super::packet::{Endpoint, FiveTuple};
+use super::packet::{Endpoint, FiveTuple, Protocol};
 use super::policy::PlacementOutcome;
 use crate::ids::{BackendId, Id};
 use crate::random::{below, fold};
@@ -49,10 +49,14 @@ const OUTCOMES: [PlacementOutcome; 1 << OUTCOME_BITS] = {
 pub(super) struct TrackingKey(u64);
 
 impl TrackingKey {
-    /// No packet has this key: no protocol has the number 15.
+    /// No packet has this key: nobody has the address 255.255.255.255.
     const NONE: Self = Self(u64::MAX);
     /// The number of fields that do not tell protocols apart.
     const ANY_PROTOCOL: u64 = 14;
+    /// The same of answers.
+    const ANY_PROTOCOL_OF_ANSWERS: u64 = 15;
+    /// Above the number of each protocol, that of the protocol of answers.
+    const ANSWERS: u64 = Protocol::ALL.len() as u64;
 
     #[inline]
     fn hash(self) -> Hash {
@@ -186,6 +190,8 @@ pub(super) struct ConnectionTable {
     slots: usize,
     timeout: SimDuration,
     destinations: Destinations,
+    /// Where answers come from.
+    answer_sources: Destinations,
     epochs: Epochs,
     last_pass: SimTime,
 }
@@ -199,6 +205,7 @@ impl ConnectionTable {
             slots: MIN_SLOTS * SEGMENTS,
             timeout,
             destinations: Destinations::default(),
+            answer_sources: Destinations::default(),
             epochs: Epochs::new(timeout),
             last_pass: SimTime::ZERO,
         }
@@ -210,6 +217,16 @@ impl ConnectionTable {
         let destination = self.destinations.number(destination);
         let protocol = protocol.map_or(TrackingKey::ANY_PROTOCOL, |protocol| protocol as u64);
         TrackingKey(u64::from(source.ip) << 32 | u64::from(source.port) << 16 | destination << 4 | protocol)
+    }
+
+    /// The key of an answer, which comes from few addresses and goes to many.
+    pub(super) fn key_of_answer(&mut self, fields: Fields, tuple: &FiveTuple) -> TrackingKey {
+        let (source, destination, protocol) = fields.of(tuple);
+        let source = self.answer_sources.number(source);
+        let protocol = protocol
+            .map_or(TrackingKey::ANY_PROTOCOL_OF_ANSWERS, |protocol| TrackingKey::ANSWERS + protocol as u64);
+        let number = source << 4 | protocol;
+        TrackingKey(u64::from(destination.ip) << 32 | u64::from(destination.port) << 16 | number)
     }
 
     /// Whether the table is too large for a processor's cache, so that fetching ahead pays.

@@ -65,6 +65,13 @@ pub struct FiveTuple {
     pub protocol: Protocol,
 }
 
+impl FiveTuple {
+    /// That of an answer.
+    pub fn reversed(self) -> Self {
+        Self { source: self.destination, destination: self.source, ..self }
+    }
+}
+
 /// What a packet is within its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
@@ -78,7 +85,8 @@ pub enum PacketKind {
     LaterFragment,
 }
 
-/// A packet from a client. (The load balancer never sees the answers: backends send them directly, CTE-13.)
+/// A packet from a client, or where routes lead answers through a load balancer, from a server. (Others never see answers:
+/// backends send them directly, CTE-13.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The connection it belongs to.

@@ -79,6 +79,11 @@ pub(super) fn broken_per_connection_hour(run: &MeasuredRun<'_>) -> Option<f64> {
     (hours > 0.0).then(|| run.outcome.broken_open as f64 / hours)
 }
 
+pub(super) fn split_connections(run: &MeasuredRun<'_>) -> Option<f64> {
+    let (split, all) = (run.outcome.split_connections, run.outcome.led_back_connections);
+    (all > 0).then(|| split as f64 / all as f64)
+}
+
 pub(super) fn peak_utilization(run: &MeasuredRun<'_>) -> Option<f64> {
     run.outcome.backends.iter().filter_map(|backend| backend.peak_utilization).reduce(f64::max)
 }

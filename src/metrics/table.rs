@@ -7,7 +7,7 @@ use super::Good::{Low, Neither};
 use super::MetricWhole::{Connections, RoundTrips, ZonalBytes, ZonalConnections};
 use super::formula::{
     broken_per_connection_hour, bytes, cross_zone, cross_zone_usd, cross_zone_usd_per_completed_gib, millis,
-    open_connections, peak_utilization, usd_per_month,
+    open_connections, peak_utilization, split_connections, usd_per_month,
 };
 use super::happenings::{
     idle_backends, longest_detection, longest_outage, mean_detection, needlessly_remapped, outage, remapped,
@@ -271,4 +271,11 @@ metrics! {
     backend_connections_cv ["1"] Low Percent
         "standard deviation over mean of the connections of the backends in the role that got most"
         = Formula::Value(spread);
+    split_connection_ratio ["1"] Low Percent
+        "of connections whose answers have a next hop of their own: share whose first answer met another machine than they did"
+        = Formula::Value(split_connections), is [share],
+        shown {
+            title: "Connections in two machines", quantity: "Connections (%)",
+            label: "Connections whose directions meet different machines (%)",
+        };
 }

@@ -118,6 +118,9 @@ fn beyond_clients(group: &ClientGroup) -> Option<&'static str> {
             "a kernel sends SYNs again by rules of its own; write syn_retransmission = \"rfc6298\" or \"linux\"",
         );
     }
+    if group.next_hop.is_some() {
+        return Some("a laboratory has no routes; leave destination_range out");
+    }
     if group.destinations.get() > 1 {
         return Some("a laboratory has one forwarding rule; leave destinations out");
     }

@@ -284,6 +284,7 @@ impl ScenarioBuilder {
             place,
             origin,
             lanes: Lanes::one(Lane { rule: RuleId::from_index(0), protocol: Protocol::Tcp }),
+            next_hop: None,
             fragmented: Ratio::default(),
             destinations: NonZeroU16::MIN,
             addresses: ClientGroup::ADDRESSES,

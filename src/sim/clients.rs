@@ -114,7 +114,8 @@ impl Clients {
             let has_numbers = matches!(group.arrivals, ArrivalSpec::Closed(_) | ArrivalSpec::Trace(_));
             let address = |lane: Lane| {
                 let rule = &rules[lane.rule];
-                (lane, Endpoint { ip: rule.address, port: rule.port })
+                let ip = group.next_hop.map_or(rule.address, |hop| hop.destination);
+                (lane, Endpoint { ip, port: rule.port })
             };
             let lanes: Vec<(Lane, Endpoint)> = group.lanes.iter().map(address).collect();
             let (first, destination) = lanes[0];
@@ -410,6 +411,7 @@ mod tests {
             place: PlaceId::from_index(0),
             origin: TrafficOrigin::Hybrid,
             lanes: Lanes::one(Lane { rule: RuleId::from_index(0), protocol: Protocol::Tcp }),
+            next_hop: None,
             fragmented: Ratio::new(0.0).unwrap(),
             destinations: NonZeroU16::MIN,
             addresses: NonZeroU32::MIN,

@@ -2,7 +2,7 @@
 //!
 //! TCP: SYN, SYN-ACK, then requests with their responses and pauses, then FIN. Other protocols: requests and responses
 //! alone, each request a datagram of its own, perhaps in fragments. Only the client's packets pass the load balancer;
-//! answers come directly (CTE-13). Half of a round trip is the way there, the rest the way back. What happens at the
+//! answers come directly (CTE-13), unless a route leads them through a next hop of their own (REG-4). Half of a round trip is the way there, the rest the way back. What happens at the
 //! backend to what was [`Sent`] stands in [`super::service`].
 //!
 //! What nobody acknowledges is sent again ([`super::retransmission`]): it was lost or dropped, or it met a silent backend. A
@@ -22,6 +22,7 @@ use super::clients::NewConnection;
 use super::event::FlowStep;
 use super::flow::{Current, Draw, Flow, FlowState, Mark};
 use super::front::FrontSide;
+use super::machines::Machines;
 use super::outcome::FailureCause;
 use super::retransmission::{HANDSHAKE, SYN_ACK_RETRIES};
 use crate::ids::BackendId;
@@ -90,12 +91,18 @@ impl FrontSide {
 
     /// A backend sends a SYN-ACK. If it is lost, the client sends its SYN again, and the backend its SYN-ACK, each by its own
     /// timer.
-    pub(super) fn answer_syn(&self, flow: &mut Current<'_>, step: FlowStep, calendar: &mut Calendar) {
+    pub(super) fn answer_syn(
+        &mut self,
+        flow: &mut Current<'_>,
+        step: FlowStep,
+        machines: &Machines<'_>,
+        calendar: &mut Calendar,
+    ) {
         let by_itself = step == FlowStep::SynAckTimer;
         flow.resends += u8::from(by_itself);
         let now = calendar.now();
         let draw = if by_itself { Draw::SynAckLossAgain } else { Draw::SynAckLoss };
-        if !self.loses(flow, flow.reached(), draw) {
+        if self.comes_back(now, flow, machines) && !self.loses(flow, flow.reached(), draw) {
             let answer = now + flow.way_back();
             if answer <= flow.connect_deadline() {
                 flow.schedule(answer, FlowStep::Established, calendar);
@@ -214,8 +221,14 @@ impl FrontSide {
     }
 
     /// A backend sends an answer. If it is lost, it is sent again while the client waits. Tells whether it is not lost.
-    pub(super) fn answer(&self, flow: &mut Current<'_>, calendar: &mut Calendar) -> bool {
-        let lost = self.loses(flow, flow.reached(), Draw::ResponseLoss);
+    pub(super) fn answer(
+        &mut self,
+        flow: &mut Current<'_>,
+        machines: &Machines<'_>,
+        calendar: &mut Calendar,
+    ) -> bool {
+        let lost = !self.comes_back(calendar.now(), flow, machines)
+            || self.loses(flow, flow.reached(), Draw::ResponseLoss);
         if lost {
             flow.send_again(calendar.now(), FlowStep::Answer, calendar);
         }

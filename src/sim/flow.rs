@@ -158,6 +158,14 @@ impl Current<'_> {
         self.lane().rule
     }
 
+    /// Whether no answer to it has been sent: a first SYN-ACK, or the response to a first datagram, is the first.
+    pub(super) fn awaits_first_answer(&self) -> bool {
+        match self.protocol() {
+            Protocol::Tcp => self.state == FlowState::Connecting && !self.marks.has(Mark::SynAckLost),
+            _ => self.requests_sent == 1,
+        }
+    }
+
     #[inline]
     pub(super) fn request_deadline(&self) -> SimTime {
         self.sent + self.group.request_timeout

@@ -4,11 +4,13 @@ use super::balancers::Balancers;
 use super::clients::Clients;
 use super::flow::{Current, Draw, Mark};
 use super::links::{Link, Links};
+use super::machine::MachineState;
+use super::machines::Machines;
 use super::recorder::Recorder;
-use super::scenario::Scenario;
+use super::scenario::{AnswerHop, Scenario};
 use super::tracer::Tracer;
 use crate::ids::{BackendId, BalancerId, IdVec, PlaceId, ZoneId};
-use crate::lb::packet::PacketKind;
+use crate::lb::packet::{Packet, PacketKind};
 use crate::lb::policy::PlacementOutcome;
 use crate::lb::{LoadBalancer, Verdict};
 use crate::random::RunSeed;
@@ -92,6 +94,36 @@ impl FrontSide {
             tracer.routed(now, flow, &packet, verdict);
         }
         verdict
+    }
+
+    /// Whether an answer to `flow` comes back: through the machine that let the connection through, or through its own next hop.
+    #[inline]
+    pub(super) fn comes_back(&mut self, now: SimTime, flow: &Current<'_>, machines: &Machines<'_>) -> bool {
+        match flow.group.answer_hop() {
+            None => true,
+            Some(hop) => self.comes_through(now, flow, hop, machines),
+        }
+    }
+
+    /// The same of one that has the next hop `hop`: the machine that it meets must know the connection.
+    #[inline(never)]
+    fn comes_through(
+        &mut self,
+        now: SimTime,
+        flow: &Current<'_>,
+        hop: AnswerHop,
+        machines: &Machines<'_>,
+    ) -> bool {
+        let tuple = self.clients.packet(flow, PacketKind::Data).tuple.reversed();
+        let answer = Packet { tuple, kind: PacketKind::Data, origin: hop.origin };
+        let balancer = self.balancers.target_from(hop.rule, hop.origin);
+        let verdict = balancer.map(|balancer| self.balancers.get_mut(balancer).route_answer(now, &answer));
+        let Some((machine, _)) = verdict.and_then(Verdict::selected) else { return false };
+        let is_split = machine != flow.reached();
+        if flow.awaits_first_answer() {
+            self.recorder.answered(flow, is_split);
+        }
+        !is_split || hop.is_session_synced && machines.machines[machine].state() == MachineState::Up
     }
 
     /// Follows connections from now on.

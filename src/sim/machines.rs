@@ -18,6 +18,7 @@ pub(super) struct Machines<'a> {
     pub(super) machines: IdVec<BackendId, Machine>,
     pub(super) stations: IdVec<BackendId, Station<'a>>,
     pub(super) probers: ProberSets,
+    /// Whether answers may get lost: on links, or at next hops of their own.
     pub(super) answers_get_lost: bool,
     /// For each rule, the machines that do not answer on its port; none where all answer on all.
     closed: Option<Box<IdVec<RuleId, IdVec<BackendId, bool>>>>,
@@ -40,7 +41,7 @@ impl<'a> Machines<'a> {
             machines: specs.iter().zip(edges).map(machine).collect(),
             stations: specs.iter().map(|spec| Station::new(server(spec))).collect(),
             probers: ProberSets::new(scenario, seed),
-            answers_get_lost: scenario.loses_packets(),
+            answers_get_lost: scenario.loses_packets() || scenario.leads_answers(),
             closed: closed(scenario).map(Box::new),
             probes_want_replies: scenario.judges.iter().any(|judge| judge.check.wants_reply),
             reports_weights: scenario.balancers.iter().any(|balancer| balancer.settings.weighted),
@@ -52,10 +53,11 @@ impl<'a> Machines<'a> {
         self.machines[backend].failure(self.probes_want_replies)
     }
 
-    /// Whether nobody listens on the port of `rule`.
+    /// Whether nobody listens on the port of `flow`. A next hop forwards packets to all ports (NHOP-1).
     #[inline(always)]
     pub(super) fn is_closed(&self, flow: &Current<'_>, backend: BackendId) -> bool {
-        self.closed.as_ref().is_some_and(|closed| closed[flow.rule()][backend])
+        let is_closed = |closed: &IdVec<RuleId, IdVec<BackendId, bool>>| closed[flow.rule()][backend];
+        self.closed.as_ref().is_some_and(|closed| flow.group.next_hop.is_none() && is_closed(closed))
     }
 
     pub(super) fn is_silent(&self, backend: BackendId) -> bool {

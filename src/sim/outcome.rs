@@ -318,6 +318,12 @@ pub struct Outcome {
     pub conntrack_peak_entries: u64,
     /// How often in the window a later packet of a connection was sent to another backend than those before.
     pub diverted_connections: u64,
+    /// Connections of which the first answer met a machine of its own next hop.
+    #[serde(default)]
+    pub led_back_connections: u64,
+    /// Those of them of which it met another machine than they did.
+    #[serde(default)]
+    pub split_connections: u64,
     /// Changes of a backend's state of health in the window.
     pub health_transitions: u64,
     /// Changes of the serving role in the window.

@@ -282,6 +282,15 @@ impl Recorder {
         }
     }
 
+    /// The first answer to a connection has met a machine of its own next hop: another than the connection did, if it
+    /// `is_split`.
+    pub(super) fn answered(&mut self, flow: &Flow, is_split: bool) {
+        if flow.is_measured() {
+            self.outcome.led_back_connections += 1;
+            self.outcome.split_connections += u64::from(is_split);
+        }
+    }
+
     pub(super) fn diverted(&mut self) {
         self.outcome.diverted_connections += u64::from(self.is_measuring);
     }

@@ -2,6 +2,7 @@
 
 mod balancers;
 mod faults;
+mod hops;
 mod lanes;
 
 use std::num::{NonZeroU16, NonZeroU32};
@@ -28,6 +29,7 @@ use crate::unfit::number;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile};
 pub use balancers::{BalancerSpec, Judge, Membership, RuleSpec, ServedPorts};
 pub use faults::{BackendFault, Fault, FaultEffect, FaultSchedule, LinkFault, Occurrence, struck};
+pub use hops::{AnswerHop, NextHop};
 pub use lanes::{Lane, Lanes};
 
 /// A complete description of one world.
@@ -115,7 +117,13 @@ impl Scenario {
         self.balancers.len() == 1
             && self.rules.len() == 1
             && self.rules.iter().all(|rule| rule.balancer.is_some())
+            && !self.leads_answers()
             && !changes.any(|change| matches!(change, RegionChange::Retarget(..)))
+    }
+
+    /// Whether answers to any client group have a next hop of their own.
+    pub fn leads_answers(&self) -> bool {
+        self.clients.iter().any(|group| group.answer_hop().is_some())
     }
 
     /// Whether some load balancer has `backend` from the beginning.
@@ -582,6 +590,8 @@ pub struct ClientGroup {
     pub origin: TrafficOrigin,
     /// What it sends to.
     pub lanes: Lanes,
+    /// How a route leads its packets, if one does.
+    pub next_hop: Option<NextHop>,
     /// The share of its UDP requests that are sent in fragments.
     pub fragmented: Ratio,
     /// Distinct addresses that it sends to on each lane: 1 for the load balancer's own; more where the load balancer is next hop.
@@ -606,6 +616,14 @@ pub struct ClientGroup {
     pub retry_backoff: Backoff,
     /// It sends no request on an older connection, but closes it and opens a new one. Absent: none is too old.
     pub max_age: Option<SimDuration>,
+}
+
+impl ClientGroup {
+    /// The next hop of the answers that it gets, if they have one.
+    #[inline]
+    pub fn answer_hop(&self) -> Option<AnswerHop> {
+        self.next_hop.and_then(|hop| hop.answers)
+    }
 }
 
 /// Something that an operator does.

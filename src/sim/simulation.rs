@@ -325,7 +325,7 @@ impl<'a> Simulation<'a> {
             }
             (FlowStep::SynAck | FlowStep::SynAckTimer, FlowState::Connecting) => {
                 match (machines.knows(flow), step) {
-                    (true, _) => front.answer_syn(flow, step, calendar),
+                    (true, _) => front.answer_syn(flow, step, machines, calendar),
                     // A machine that has failed since sends nothing.
                     (false, FlowStep::SynAck) => flow.await_syn_timer(calendar),
                     (false, _) => {}
@@ -339,7 +339,7 @@ impl<'a> Simulation<'a> {
             (FlowStep::Answer, FlowState::Requesting) => {
                 if !machines.knows(flow) {
                     flow.await_request_timeout(calendar);
-                } else if front.answer(flow, calendar) {
+                } else if front.answer(flow, machines, calendar) {
                     deliver(calendar.now(), flow, calendar);
                 }
                 Sent::Nothing

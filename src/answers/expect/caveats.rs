@@ -41,7 +41,8 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
     );
     let is_new = scenario.initial_health == InitialHealth::AllUp;
     let retries = has_client(|client| client.retries > 0) && !failures.is_empty();
-    let all: [(bool, &str); 11] = [
+    let answers = scenario.leads_answers();
+    let all: [(bool, &str); 12] = [
         (faults > 0, &format!("the long-run mean is that without the {faults} scripted faults")),
         (operations > 0, &format!("states and mean are those before the {operations} operations")),
         (!affinity.is_five_tuple(), &spread),
@@ -53,6 +54,7 @@ pub fn caveats(scenario: &Scenario) -> Vec<Caveat> {
         (traced, "traces count at their mean rate"),
         (closed, "clients of a closed loop are left out: their rate depends on how long connections take"),
         (own, "clients that are backends are left out: they reach themselves"),
+        (answers, "answers that a next hop of their own drops are left out: every one is taken to come back"),
         (!failures.is_empty(), detected),
         (is_new && scenario.timing.warmup.as_secs_f64() < REPAIRS_TO_FORGET * repair, &short),
         (retries, "retries are left out: they come when backends fail"),

@@ -86,6 +86,17 @@ impl PolicyBasedRouteArguments {
     }
 }
 
+/// What a route leads packets to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteChoice {
+    /// The name of the route.
+    pub route: String,
+    /// The name of the forwarding rule that is its next hop.
+    pub rule: String,
+    /// Why the next hop drops them, if it does.
+    pub drops: Option<NextHopDrop>,
+}
+
 /// Why a next hop drops every packet without a word (NHOP-2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHopDrop {
@@ -175,8 +186,32 @@ impl Resources {
         routes.min_by_key(order).map(|(_, route)| route)
     }
 
+    /// What packets to all of the range `destination` are led to: by a policy-based route, of several the first by name, or else
+    /// by the static one of [`Resources::route_to`].
+    pub fn choose_route(&self, destination: &str) -> Option<RouteChoice> {
+        let (address, length) = range(destination)?;
+        let leads = |route: &&PolicyBasedRoute| {
+            let own = route.filter.as_ref().and_then(|filter| filter.dest_range.as_deref());
+            own.is_none_or(|own| {
+                range(own).is_some_and(|(own, shorter)| {
+                    shorter <= length && masked(address, shorter) == masked(own, shorter)
+                })
+            })
+        };
+        let by_policy = self.policy_based_routes.iter().filter(leads).min_by_key(|route| route.name.clone());
+        let by_policy = by_policy.map(|route| (&route.name, route.next_hop_ilb_ip.as_ref()));
+        let fixed = || self.route_to(destination).map(|route| (&route.name, route.next_hop_ilb.as_ref()));
+        let (route, next_hop) = by_policy.or_else(fixed)?;
+        let rule = self.next_hop(next_hop?)?.name.clone();
+        let drops = self.drops_as_next_hop(&rule);
+        Some(RouteChoice { route: route.clone(), rule, drops })
+    }
+
     /// Checks that `next_hop` is a rule that a route can have: one of an internal load balancer.
-    fn check_next_hop(&self, next_hop: Option<&Reference>, fields: FieldPaths) -> Result<(), ApiError> {
+    ///
+    /// # Errors
+    /// If it is none, or does not exist.
+    pub fn check_next_hop(&self, next_hop: Option<&Reference>, fields: FieldPaths) -> Result<(), ApiError> {
         let Some(next_hop) = next_hop else {
             return Err(ApiError::required(fields, "name the forwarding rule that is the next hop"));
         };
@@ -203,6 +238,14 @@ fn check_range(fields: FieldPaths, written: &str) -> Result<(), ApiError> {
     }
     let help = "write an address and the length of its prefix, such as \"10.1.0.0/16\"";
     Err(ApiError::bad_value(fields, written, "Must be an IPv4 range", help))
+}
+
+/// The first address of the range `written`, such as `10.1.0.0/16`, and how many it has; nothing if it is no IPv4 range.
+pub fn addresses_of(written: &str) -> Option<(Ipv4Addr, u64)> {
+    let (address, length) = range(written)?;
+    let shift = 32 - u32::from(length);
+    let first = masked(address, length).checked_shl(shift).unwrap_or(0);
+    Some((Ipv4Addr::from_bits(first), 1 << shift))
 }
 
 /// An address of the range `written`, and the length of its prefix.

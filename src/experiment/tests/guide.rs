@@ -35,9 +35,19 @@ fn examples_are_accepted() {
     assert_eq!(scenario(&format!("{pools}{POOLS}")).operations.len(), 5);
 }
 
+/// The region of the guide.
+pub(super) fn region() -> &'static str {
+    blocks_of(REGIONS)[0]
+}
+
+/// What the guide adds to it for a route.
+pub(super) fn route() -> &'static str {
+    blocks_of(REGIONS)[2]
+}
+
 #[test]
 fn the_region_is_what_it_says() {
-    let [region, arms, operations] = blocks_of(REGIONS)[..] else { panic!("three examples") };
+    let [region, arms, route, operations] = blocks_of(REGIONS)[..] else { panic!("four examples") };
     let world = scenario(region);
     let names = |found: &[&str]| found.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let balancers: Vec<String> = world.balancers.iter().map(|balancer| balancer.name.clone()).collect();
@@ -46,6 +56,13 @@ fn the_region_is_what_it_says() {
     assert_eq!(rules, names(&["web-tcp", "dns-udp", "www-tcp"]));
     let lanes: Vec<usize> = world.clients.iter().map(|client| client.lanes.count()).collect();
     assert_eq!(lanes, [2, 1], "each rule takes one of the protocols");
+    let routed = scenario(&format!("{region}{route}"));
+    let group = routed.clients.iter().last().unwrap();
+    let hop = group.next_hop.unwrap();
+    let name = |rule| routed.rules[rule].name.clone();
+    assert_eq!(hop.destination, 0x0A01_0000);
+    assert_eq!(group.lanes.rules().into_iter().map(name).collect::<Vec<_>>(), names(&["fw-in"]));
+    assert_eq!(hop.answers.map(|hop| name(hop.rule)), Some("fw-out".to_owned()));
     let arms = parse(&format!("{region}{arms}")).unwrap();
     let targets: Vec<String> = arms
         .cells()

@@ -131,6 +131,8 @@ fn place(row: &KeyRow) -> String {
         path if path.starts_with("network_endpoint_groups.") => "neg-a",
         path if path.starts_with("backend_services.") => "web",
         path if path.starts_with("forwarding_rules.") => "web-tcp",
+        path if path.starts_with("routes.") => "firewalls",
+        "clients.<name>.destination_range" => "spokes",
         _ => "web-a",
     };
     let distribution = if row.path.contains("geometric") {
@@ -170,7 +172,10 @@ fn with(row: &KeyRow, value: Option<&str>) -> Result<Experiment, ExperimentError
     }
     set.extend(value.map(|value| (own, value.to_owned())));
     let is_in = |table: &&str| row.path == **table || row.path.starts_with(&format!("{table}."));
-    let text = if APART.iter().any(is_in) || row.path == "clients.<name>.to" {
+    let text = if is_in(&"routes") || row.path == "clients.<name>.destination_range" {
+        let web = "name = \"web-a\"\n";
+        format!("{}{ROUTE}", REGION.replace(web, &format!("{web}to = \"web-tcp\"\n")))
+    } else if APART.iter().any(is_in) || row.path == "clients.<name>.to" {
         REGION.to_owned()
     } else if ["target_pools", "forwarding_rule"].iter().any(is_in) {
         own_pools()
@@ -181,13 +186,14 @@ fn with(row: &KeyRow, value: Option<&str>) -> Result<Experiment, ExperimentError
 }
 
 /// The tables of a region in which resources stand by themselves.
-const APART: [&str; 6] = [
+const APART: [&str; 7] = [
     "forwarding_rules",
     "backend_services",
     "instance_groups",
     "instances",
     "network_endpoint_groups",
     "health_checks",
+    "routes",
 ];
 
 /// A region in which most keys of resources that stand by themselves can be set.
@@ -224,6 +230,27 @@ name = "web-tcp"
 backend_service = "web"
 [[clients]]
 name = "web-a"
+kind = "vm"
+zone = "us-central1-a"
+arrivals = { poisson = { rate = 20.0 } }
+"#;
+
+/// What it needs beside it for a route.
+const ROUTE: &str = r#"
+[[forwarding_rules]]
+name = "fw-in"
+backend_service = "web"
+[[forwarding_rules]]
+name = "fw-out"
+backend_service = "web"
+[[routes]]
+name = "firewalls"
+destination = "10.1.0.0/16"
+next_hop = "fw-in"
+return_next_hop = "fw-out"
+[[clients]]
+name = "spokes"
+destination_range = "10.1.0.0/16"
 kind = "vm"
 zone = "us-central1-a"
 arrivals = { poisson = { rate = 20.0 } }

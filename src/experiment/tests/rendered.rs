@@ -29,7 +29,7 @@ fn of_text_and_keys() {
     9 | [regio]
       |  ^^^^^
       |
-      = help: did you mean `region`? known keys: backend_service, backend_services, clients, faults, forwarding_rule, forwarding_rules, health_check, health_checks, instance_groups, instances, load, network, network_endpoint_groups, operations and 13 more
+      = help: did you mean `region`? known keys: backend_service, backend_services, clients, faults, forwarding_rule, forwarding_rules, health_check, health_checks, instance_groups, instances, load, network, network_endpoint_groups, operations and 14 more
     ");
     insta::assert_snapshot!(wrong("kind = \"vpn\"", "kid = \"vpn\""), @r#"
     error: `clients.office.kid` is not a known key
@@ -38,7 +38,7 @@ fn of_text_and_keys() {
     46 | kid = "vpn"
        | ^^^
        |
-       = help: did you mean `kind`? known keys: name, kind, zone, region, group, to, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout, syn_retransmission and 4 more
+       = help: did you mean `kind`? known keys: name, kind, zone, region, group, to, destination_range, protocol, fragmented, destinations, addresses, arrivals, connection, connect_timeout and 5 more
     "#);
     insta::assert_snapshot!(wrong("arrivals = { deterministic = { rate = 2 } }\n", ""), @r"
     error: `clients.office` has no `arrivals`

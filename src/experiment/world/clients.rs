@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{WorldTables, group_id, zone_id};
-use crate::compute::RuleProtocol;
+use crate::compute::{ControlPlane, RuleProtocol};
 use crate::experiment::bounded::{Name, OneOrMore, Span, Whole};
 use crate::experiment::files::DataFiles;
 use crate::experiment::keys::word;
@@ -19,13 +19,16 @@ use crate::lb::policy::TrafficOrigin;
 use crate::lb::ratio::Ratio;
 use crate::sim::builder::ScenarioBuilder;
 use crate::sim::retransmission::SynRetransmission;
-use crate::sim::scenario::{ClientGroup, Lanes};
+use crate::sim::scenario::{ClientGroup, Lanes, NextHop};
 use crate::time::SimDuration;
 use crate::unfit::Unfit;
 use crate::workload::{ArrivalSpec, Backoff, ConnectionProfile, Load};
 
 /// The most client addresses: a sixteenth of all that IPv4 has.
 const ADDRESSES_MAX: u64 = 1 << 28;
+
+/// The most addresses that routes lead to: a tracking table numbers them.
+const DESTINATIONS_MAX: u32 = 1000;
 
 /// The most clients of a closed loop on an address, which has a port for each of them.
 const CLIENTS_MAX: u32 = 4096;
@@ -54,13 +57,17 @@ pub(super) struct Client {
     /// The forwarding rules that it connects to, each as often as any other. Default: the only one.
     #[schemars(extend("examples" = ["web-tcp"]))]
     to: Option<OneOrMore<String>>,
+    /// The addresses that it sends to, through the route that leads there. Default: none; it sends to forwarding rules.
+    #[schemars(example = &"10.1.0.0/16")]
+    destination_range: Option<String>,
     /// The protocols that it speaks, from the same addresses; each of its connections goes to one rule by one protocol that
     /// the rule takes. Default: TCP, or UDP where the forwarding rule takes nothing else.
     protocol: Option<OneOrMore<Protocol>>,
     /// The share of its UDP requests that are sent in fragments.
     #[serde(default)]
     fragmented: Ratio,
-    /// Distinct addresses that it sends to. More than one means that the load balancer is its next hop.
+    /// Distinct addresses that it sends to: of its `destination_range`, or without one those after its rule's, where more than one
+    /// mean that the load balancer is its next hop.
     #[serde(default)]
     destinations: Whole<1, 1000>,
     /// Distinct client IPs. Default: 200; of kind backend as many as there are members.
@@ -170,7 +177,7 @@ pub(super) struct Front {
 
 pub(super) fn clients(
     world: &WorldTables,
-    fronts: &[Front],
+    (fronts, plane): (&[Front], &ControlPlane),
     files: &DataFiles,
     builder: &mut ScenarioBuilder,
 ) -> Result<(), Problem> {
@@ -192,11 +199,17 @@ pub(super) fn clients(
         let help = format!("write at most {ADDRESSES_MAX}");
         return refuse(list, format!("has {total} addresses in all"), help);
     }
+    let led = written.iter().filter(|client| client.destination_range.is_some());
+    let destinations: u32 = led.map(|client| client.destinations.get()).sum();
+    if destinations > DESTINATIONS_MAX {
+        let what = format!("has {destinations} addresses that routes lead to");
+        return refuse(list, what, format!("write fewer destinations: at most {DESTINATIONS_MAX} in all"));
+    }
     let names: Vec<&str> = written.iter().map(|client| client.name.as_str()).collect();
     distinct(&names, |index| list.member(index).key("name"))?;
     for ((index, client), own) in written.iter().enumerate().zip(own) {
         let path = list.member(index);
-        let fronts = client.fronts(fronts, &path)?;
+        let (fronts, next_hop) = client.destination(world, (fronts, plane), builder.zones(), &path)?;
         let (origin, outside) = match own.first() {
             Some(member) => (TrafficOrigin::Zone(builder.backends()[*member].zone), String::new()),
             None => {
@@ -215,7 +228,7 @@ pub(super) fn clients(
         let addresses = client.addresses(&own);
         let arrivals = client.arrivals(addresses, world.load, files, path.key("arrivals"))?;
         let group = builder.clients(client.name.as_str(), (origin, &outside), arrivals);
-        *group = ClientGroup { lanes, addresses, own_backends: own, ..client.over(group) };
+        *group = ClientGroup { lanes, next_hop, addresses, own_backends: own, ..client.over(group) };
     }
     Ok(())
 }
@@ -265,6 +278,35 @@ impl Client {
         Ok(())
     }
 
+    /// The range of the addresses that it sends to through a route, and how many these are.
+    pub(super) fn destination_range(&self) -> Option<(&str, u32)> {
+        Some((self.destination_range.as_deref()?, self.destinations.get()))
+    }
+
+    /// What it sends to: rules, or what a route leads to.
+    fn destination(
+        &self,
+        world: &WorldTables,
+        (fronts, plane): (&[Front], &ControlPlane),
+        zones: &IdVec<ZoneId, String>,
+        path: &KeyPath,
+    ) -> Result<(Vec<Front>, Option<NextHop>), Problem> {
+        let Some(destinations) = self.destination_range() else {
+            return Ok((self.fronts(fronts, path)?.into_iter().cloned().collect(), None));
+        };
+        let place = path.key("destination_range");
+        if self.to.is_some() {
+            let help = "keep one of the two: the route names the rule";
+            return refuse(place, "stands beside `to`", help);
+        }
+        if matches!(self.kind, ClientKind::Backend | ClientKind::PrivateServiceConnect) {
+            let what = format!("has no meaning for a client of kind {}", word(&self.kind));
+            return refuse(place, what, "leave it out, or write kind = \"vm\", \"vpn\" or \"interconnect\"");
+        }
+        let (front, next_hop) = world.led(destinations, plane, zones, path)?;
+        Ok((vec![front], Some(next_hop)))
+    }
+
     /// The rules that it sends to.
     fn fronts<'a>(&self, fronts: &'a [Front], path: &KeyPath) -> Result<Vec<&'a Front>, Problem> {
         let names = || fronts.iter().map(|front| front.name.as_str());
@@ -289,7 +331,7 @@ impl Client {
     }
 
     /// What it sends to, and by which protocols, if the rules take those, and its packets are possible.
-    fn lanes(&self, fronts: &[&Front], path: &KeyPath) -> Result<Lanes, Problem> {
+    fn lanes(&self, fronts: &[Front], path: &KeyPath) -> Result<Lanes, Problem> {
         for front in fronts {
             self.check_next_hop(front.kind, path)?;
         }
@@ -307,7 +349,7 @@ impl Client {
                 usual
             }
         };
-        let is_next_hop = self.destinations.get() > 1;
+        let is_next_hop = self.destinations.get() > 1 || self.destination_range.is_some();
         // A next hop forwards everything (NHOP-1).
         let taken = |front: &Front| if is_next_hop { &Protocol::ALL } else { front.kind.protocols() };
         for protocol in &spoken {
@@ -352,7 +394,8 @@ impl Client {
 
     /// Checks that a load balancer of this `kind` can be a next hop, if it is to be one.
     fn check_next_hop(&self, kind: BalancerKind, path: &KeyPath) -> Result<(), Problem> {
-        let is_next_hop = self.destinations.get() > 1;
+        // One that a route leads to may drop everything, as the API accepts it.
+        let is_next_hop = self.destinations.get() > 1 && self.destination_range.is_none();
         match kind {
             BalancerKind::External(_) | BalancerKind::TargetPool(_) if is_next_hop => {
                 let help = "only internal load balancers are next hops; leave it out";

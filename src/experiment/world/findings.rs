@@ -4,7 +4,7 @@ use toml_edit::Table;
 
 use crate::experiment::finding::{CellFinding, Severity};
 use crate::experiment::node::Node;
-use crate::ids::JudgeId;
+use crate::ids::{JudgeId, RuleId};
 use crate::lb::Settings;
 use crate::lb::backend::Role;
 use crate::lb::change::{Change, RegionChange};
@@ -246,6 +246,7 @@ pub(in crate::experiment) fn findings(root: &Table, scenario: &Scenario) -> Vec<
     found.extend(cold_start(scenario));
     found.extend(strict_rule(Node::Table(root)));
     found.extend(late_faults(scenario));
+    found.extend(dropping_hops(scenario));
     found
 }
 
@@ -263,6 +264,27 @@ fn late_faults(scenario: &Scenario) -> impl Iterator<Item = CellFinding> {
             end.since(SimTime::ZERO)
         ),
         help: "write an earlier time, on the clock that starts with the warm-up, if that is not meant",
+    })
+}
+
+/// Next hops that drop everything (NHOP-2).
+fn dropping_hops(scenario: &Scenario) -> impl Iterator<Item = CellFinding> {
+    let drops = |rule: RuleId| scenario.rules[rule].balancer.is_none();
+    let hops = scenario.clients.iter().flat_map(move |group| {
+        let next_hop = group.next_hop.iter().flat_map(|_| group.lanes.rules().into_iter().take(1));
+        let hops = next_hop.map(|rule| (rule, "its packets"));
+        let hops = hops.chain(group.answer_hop().map(|hop| (hop.rule, "answers to it")));
+        hops.filter(move |(rule, _)| drops(*rule)).map(move |hop| (group, hop))
+    });
+    hops.map(|(group, (rule, whose))| CellFinding {
+        id: "next-hop-drops-everything",
+        severity: Severity::Note,
+        key: ["clients", &group.name, "destination_range"].map(str::to_owned).to_vec(),
+        what: format!(
+            "has {:?} as the next hop of {whose}: of protocol L3_DEFAULT, or with an address that it shares, it drops everything (NHOP-2)",
+            scenario.rules[rule].name
+        ),
+        help: "write a rule of protocol TCP or UDP with an address of its own, if that is not meant",
     })
 }
 

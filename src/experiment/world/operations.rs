@@ -204,8 +204,14 @@ impl<'a> History<'a> {
         let done = in_time(operations).into_iter().map(|operation| {
             let WrittenOperation { at, call, node, path } = operation;
             let has = |key: &str| node.get(key).is_some();
+            let ways = operator.ways();
             let changes =
                 call.by(&mut operator).map_err(|error| Problem::of_operation(error, path, *at, has))?;
+            if operator.ways() != ways {
+                let what =
+                    "changes where a route leads clients or their answers, which stays as it is in a run";
+                return refuse(path.clone(), what, "leave the operation out, and compare arms");
+            }
             if changes.iter().filter_map(RegionChange::member).any(|backend| world.is_autoscaled(backend)) {
                 let what = "changes the members of a group that has an autoscaling_policy";
                 return refuse(path.clone(), what, "leave the operation out, or the policy");

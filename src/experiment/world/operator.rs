@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::backend_service::{FailoverKeys, TrackingKeys, ZonalAffinityKeys};
 use super::groups::{MemberCount, NumberedGroup};
 use super::health_check::HealthCheckTable;
+use super::routed::Routed;
 use crate::compute::{
     ApiError, BackendService, ControlPlane, Method, Reason, Reference, Resources, quoted, session_affinity,
 };
@@ -108,6 +109,8 @@ pub(super) struct Operator {
     pub(super) zones: IdVec<ZoneId, String>,
     pub(super) groups: Vec<NumberedGroup>,
     pub(super) plane: ControlPlane,
+    /// What clients go to through routes.
+    pub(super) routed: Vec<Routed>,
 }
 
 type Answer = Result<Vec<RegionChange>, ApiError>;
@@ -127,6 +130,11 @@ impl Operator {
             return Err(ApiError::own(VERB, what, help));
         }
         self.plane.call(|resources| resources.call(method))
+    }
+
+    /// What the packets and answers meet that routes lead.
+    pub(super) fn ways(&self) -> Vec<impl PartialEq + use<>> {
+        self.routed.iter().map(|routed| routed.way(&self.plane.resources)).collect()
     }
 
     pub(super) fn apply(&mut self, verb: &Verb) -> Answer {

@@ -4,6 +4,7 @@
 //! API's `insert` makes it.
 
 mod machines;
+mod routes;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ use crate::lb::health::HealthChecking;
 use crate::sim::builder::{RegionParts, ScenarioBuilder};
 use crate::sim::scenario::{BalancerSpec, Judge, Membership, RuleSpec, Server};
 pub(super) use machines::{EndpointGroupTable, InstanceGroupTable, InstanceTable};
+pub(super) use routes::RouteTable;
 
 /// The most load balancers, and health checks of resources, of a region.
 const MOST: usize = 250;
@@ -39,6 +41,7 @@ impl WorldTables {
             || !self.instances.is_empty()
             || !self.network_endpoint_groups.is_empty()
             || !self.health_checks.is_empty()
+            || !self.routes.is_empty()
     }
 
     /// Puts the machines of the region into `builder`, with room for what `written` operations add.
@@ -70,8 +73,9 @@ impl WorldTables {
         machines::create(self, &server, &mut plane, (builder, written))?;
         self.balance(&mut plane.resources, &assumptions)?;
         self.lead(&mut plane, written)?;
+        self.route(&mut plane.resources, builder.zones())?;
         let fronts = self.fronts(&plane);
-        Ok((fronts, Operator { zones: builder.zones().clone(), groups, plane }))
+        Ok((fronts, Operator { zones: builder.zones().clone(), groups, plane, routed: Vec::new() }))
     }
 
     /// What holds of each backend service that no resource says.
@@ -218,7 +222,8 @@ impl WorldTables {
             // Nobody judges anybody, and a world has a health check nevertheless.
             judges.push(Judge { name: String::new(), check: usual, port: RuleSpec::PORT });
         }
-        Ok(RegionParts { balancers, rules: rules(plane), judges })
+        let rules = rules(plane).into_iter().chain(self.dropping_rules(&plane.resources)).collect();
+        Ok(RegionParts { balancers, rules, judges })
     }
 
     /// How each health check of the file, or of an operation, probes, and which port.

@@ -84,7 +84,7 @@ fn operator(resources: Resources, homes: Vec<Home>, served: usize) -> Operator {
     let machines = machines.collect();
     let rule = resources.forwarding_rules[0].name.clone();
     let plane = ControlPlane { machines, ..ControlPlane::of_one(resources, rule, Assumptions::default()) };
-    Operator { zones, groups, plane }
+    Operator { zones, groups, plane, routed: Vec::new() }
 }
 
 fn service_operator(scheme: Scheme) -> Operator {
