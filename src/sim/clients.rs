@@ -243,14 +243,22 @@ impl Clients {
         flows.add(flow)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn packet(&self, flow: &Flow, kind: PacketKind) -> Packet {
         let source = &self.sources[flow.client];
-        if let Some(lanes) = &source.lanes {
-            return source.packet_of(lanes, flow, self.address(flow), kind);
+        if source.lanes.is_some() {
+            return self.packet_of_lane(flow, kind);
         }
         let ip = source.destination.ip + u32::from(flow.destination);
         source.packet(self.address(flow), flow.port, Endpoint { ip, ..source.destination }, kind)
+    }
+
+    /// Apart, so that the others cost no more for it.
+    #[cold]
+    fn packet_of_lane(&self, flow: &Flow, kind: PacketKind) -> Packet {
+        let source = &self.sources[flow.client];
+        let lanes = source.lanes.as_ref().expect("it was looked at");
+        source.packet_of(lanes, flow, self.address(flow), kind)
     }
 
     /// Packets of the connections that a group opens next, as far as they have just become known.
@@ -368,7 +376,6 @@ impl Clients {
 
 impl Source {
     /// A packet of a group that has several lanes.
-    #[inline(never)]
     fn packet_of(
         &self,
         SourceLanes { lanes, destinations }: &SourceLanes,

@@ -10,9 +10,9 @@ use super::recorder::Recorder;
 use super::scenario::{AnswerHop, Scenario};
 use super::tracer::Tracer;
 use crate::ids::{BackendId, BalancerId, IdVec, PlaceId, ZoneId};
+use crate::lb::Verdict;
 use crate::lb::packet::{Packet, PacketKind};
 use crate::lb::policy::PlacementOutcome;
-use crate::lb::{LoadBalancer, Verdict};
 use crate::random::RunSeed;
 use crate::time::{SimDuration, SimTime};
 
@@ -51,11 +51,14 @@ impl FrontSide {
         self.links.link(place, self.zones[backend])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn place(&self, flow: &mut Current<'_>, backend: BackendId, outcome: PlacementOutcome) {
         flow.backend = Some(backend);
         flow.outcome = outcome;
-        let is_healthy = self.balancer_of(flow).is_some_and(|it| it.roster().is_healthy(backend));
+        let is_healthy = match self.looks_closely {
+            false => self.balancers.sole().roster().is_healthy(backend),
+            true => self.is_held_healthy(flow, backend),
+        };
         flow.marks.set(Mark::OnUnhealthy, !is_healthy);
     }
 
@@ -67,15 +70,14 @@ impl FrontSide {
         self.balancers.sole_mut().route(now, &self.clients.packet(flow, kind))
     }
 
-    /// The load balancer that the rule of `flow` leads to now.
-    #[inline(always)]
-    fn balancer_of(&self, flow: &Current<'_>) -> Option<&LoadBalancer> {
-        if self.looks_closely {
-            return self.target_of(flow).map(|balancer| self.balancers.get(balancer));
-        }
-        Some(self.balancers.sole())
+    /// Whether the load balancer that the rule of `flow` leads to now holds `backend` healthy.
+    #[cold]
+    fn is_held_healthy(&self, flow: &Current<'_>, backend: BackendId) -> bool {
+        let balancer = self.target_of(flow).map(|balancer| self.balancers.get(balancer));
+        balancer.is_some_and(|balancer| balancer.roster().is_healthy(backend))
     }
 
+    /// The load balancer that the rule of `flow` leads to now.
     fn target_of(&self, flow: &Current<'_>) -> Option<BalancerId> {
         self.balancers.target_from(flow.rule(), flow.group.origin)
     }

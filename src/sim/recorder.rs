@@ -132,6 +132,9 @@ impl JudgedRecord {
     }
 }
 
+/// The first lane of a client group, and how many destinations each has, where it has several.
+type GroupLanes = (u32, Option<NonZeroU16>);
+
 #[derive(Debug)]
 pub(super) struct Recorder {
     timing: Timing,
@@ -143,8 +146,8 @@ pub(super) struct Recorder {
     client_places: IdVec<ClientId, PlaceId>,
     /// Where the pairs of each client group's place begin.
     rows: IdVec<ClientId, usize>,
-    /// The first lane of each client group, and how many destinations a lane has of a group with several.
-    lanes: IdVec<ClientId, (u32, Option<NonZeroU16>)>,
+    /// The lanes of each client group; none where every group has one.
+    lanes: Option<Box<IdVec<ClientId, GroupLanes>>>,
     zones: usize,
     /// Row by row: a lane's traffic to each zone, and to no backend.
     traffic: Vec<Traffic>,
@@ -179,7 +182,7 @@ impl Recorder {
             over: 0,
             backend_zones: scenario.backends.iter().map(|spec| spec.zone).collect(),
             client_places: scenario.clients.iter().map(|group| group.place).collect(),
-            lanes: lanes(scenario),
+            lanes: (lane_count > scenario.clients.len()).then(|| Box::new(lanes(scenario))),
             rows: scenario.clients.iter().map(|group| group.place.index() * zones).collect(),
             zones,
             traffic: vec![Traffic::default(); lane_count * (zones + 1)],
@@ -498,9 +501,10 @@ impl Recorder {
     /// The place of the flow's lane among all.
     #[inline(always)]
     fn lane(&self, flow: &Flow) -> usize {
-        let (first, several) = self.lanes[flow.client];
-        let lane = several.map_or(0, |destinations| flow.destination / destinations);
-        first as usize + usize::from(lane)
+        match &self.lanes {
+            None => flow.client.index(),
+            Some(lanes) => lane_of(lanes, flow),
+        }
     }
 
     fn sample_of(&self, time: SimTime) -> usize {
@@ -509,7 +513,14 @@ impl Recorder {
     }
 }
 
-fn lanes(scenario: &Scenario) -> IdVec<ClientId, (u32, Option<NonZeroU16>)> {
+#[cold]
+fn lane_of(lanes: &IdVec<ClientId, GroupLanes>, flow: &Flow) -> usize {
+    let (first, several) = lanes[flow.client];
+    let lane = several.map_or(0, |destinations| flow.destination / destinations);
+    first as usize + usize::from(lane)
+}
+
+fn lanes(scenario: &Scenario) -> IdVec<ClientId, GroupLanes> {
     let mut first = 0;
     let of_group = |group: &super::scenario::ClientGroup| {
         let lanes = (first, (group.lanes.count() > 1).then_some(group.destinations));
