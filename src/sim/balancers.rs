@@ -10,7 +10,9 @@ use crate::time::SimTime;
 
 #[derive(Debug)]
 pub(super) struct Balancers {
-    all: IdVec<BalancerId, LoadBalancer>,
+    /// Apart from the others: most worlds have it alone, and every packet asks for it.
+    first: LoadBalancer,
+    others: Vec<LoadBalancer>,
     /// Where each rule leads now.
     targets: IdVec<RuleId, Option<BalancerId>>,
     /// Whether clients of other regions reach each rule.
@@ -35,8 +37,10 @@ impl Balancers {
             LoadBalancer::new(spec.settings.clone(), scenario.zones.len(), members).with_hash_key(hash_key)
         };
         let judges = |spec: &super::scenario::BalancerSpec| spec.members.iter().map(|it| it.judge).collect();
+        let mut all = scenario.balancers.pairs().map(balancer);
         Self {
-            all: scenario.balancers.pairs().map(balancer).collect(),
+            first: all.next().expect("a world has one at least"),
+            others: all.collect(),
             targets: scenario.rules.iter().map(|rule| rule.balancer).collect(),
             reach: scenario.rules.iter().map(|rule| rule.is_reached_from_elsewhere).collect(),
             judges: scenario.balancers.iter().map(judges).collect(),
@@ -47,28 +51,31 @@ impl Balancers {
     /// The load balancer of a world that has one alone.
     #[inline(always)]
     pub(super) fn sole(&self) -> &LoadBalancer {
-        &self.all[BalancerId::from_index(0)]
+        &self.first
     }
 
     #[inline(always)]
     pub(super) fn sole_mut(&mut self) -> &mut LoadBalancer {
-        &mut self.all[BalancerId::from_index(0)]
+        &mut self.first
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (BalancerId, &LoadBalancer)> {
-        self.all.pairs()
+        self.ids().zip([&self.first].into_iter().chain(&self.others))
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = BalancerId> + use<> {
-        self.all.ids()
+        (0..=self.others.len()).map(BalancerId::from_index)
     }
 
     pub(super) fn get(&self, balancer: BalancerId) -> &LoadBalancer {
-        &self.all[balancer]
+        balancer.index().checked_sub(1).map_or(&self.first, |later| &self.others[later])
     }
 
     pub(super) fn get_mut(&mut self, balancer: BalancerId) -> &mut LoadBalancer {
-        &mut self.all[balancer]
+        match balancer.index().checked_sub(1) {
+            None => &mut self.first,
+            Some(later) => &mut self.others[later],
+        }
     }
 
     pub(super) fn retarget(&mut self, rule: RuleId, balancer: Option<BalancerId>) {
@@ -99,22 +106,22 @@ impl Balancers {
     pub(super) fn judged_by(&self, judge: JudgeId, backend: BackendId) -> Vec<BalancerId> {
         let learns =
             |id: &BalancerId| self.judges[*id][backend] == Some(judge) && self.is_member(*id, backend);
-        self.all.ids().filter(learns).collect()
+        self.ids().filter(learns).collect()
     }
 
     pub(super) fn is_member(&self, balancer: BalancerId, backend: BackendId) -> bool {
-        self.all[balancer].roster().member(backend).configured
+        self.get(balancer).roster().member(backend).configured
     }
 
     /// Whether any of them has `backend`.
     pub(super) fn have(&self, backend: BackendId) -> bool {
-        self.all.ids().any(|balancer| self.is_member(balancer, backend))
+        self.ids().any(|balancer| self.is_member(balancer, backend))
     }
 
     /// Every load balancer that has one of `backends` loses it.
     pub(super) fn without(&self, backends: &[BackendId]) -> Vec<RegionChange> {
         let mut changes = Vec::new();
-        for balancer in self.all.ids() {
+        for balancer in self.ids() {
             let gone = backends.iter().filter(|backend| self.is_member(balancer, **backend));
             changes.extend(gone.map(|backend| RegionChange::Balancer(balancer, Change::Remove(*backend))));
         }
@@ -127,26 +134,27 @@ impl Balancers {
         let of_group: Vec<BackendId> =
             scenario.backends.pairs().filter(|(_, spec)| spec.group == group).map(|(id, _)| id).collect();
         let takes = |balancer: &BalancerId| of_group.iter().any(|other| self.is_member(*balancer, *other));
-        let takers = self.all.ids().filter(takes);
+        let takers = self.ids().filter(takes);
         takers.map(|balancer| RegionChange::Balancer(balancer, Change::Add(backend))).collect()
     }
 
     /// How often they have decided anew, and rules were led elsewhere.
     pub(super) fn decided(&self) -> u64 {
-        self.all.iter().map(LoadBalancer::decided).sum::<u64>() + self.retargeted
+        self.iter().map(|(_, balancer)| balancer.decided()).sum::<u64>() + self.retargeted
     }
 
     pub(super) fn is_large(&self) -> bool {
-        self.all.iter().any(LoadBalancer::is_large)
+        self.iter().any(|(_, balancer)| balancer.is_large())
     }
 
     pub(super) fn restart_counters(&mut self, now: SimTime) {
-        self.all.iter_mut().for_each(|balancer| balancer.restart_counters(now));
+        self.first.restart_counters(now);
+        self.others.iter_mut().for_each(|balancer| balancer.restart_counters(now));
     }
 
     /// What all of them have counted.
     pub(super) fn counters(&self) -> Counters {
-        let counters = self.all.iter().map(LoadBalancer::counters);
+        let counters = self.iter().map(|(_, balancer)| balancer.counters());
         counters.fold(Counters::default(), |sum, one| Counters {
             lookups: sum.lookups + one.lookups,
             hits: sum.hits + one.hits,
@@ -157,6 +165,6 @@ impl Balancers {
 
     /// The most entries that each of them had at one time, added up.
     pub(super) fn peak_entries(&self) -> u64 {
-        self.all.iter().map(LoadBalancer::peak_entries).sum()
+        self.iter().map(|(_, balancer)| balancer.peak_entries()).sum()
     }
 }

@@ -249,6 +249,13 @@ impl Clients {
         if source.lanes.is_some() {
             return self.packet_of_lane(flow, kind);
         }
+        self.packet_of_one_lane(flow, kind)
+    }
+
+    /// The same where every group has one lane.
+    #[inline(always)]
+    pub(super) fn packet_of_one_lane(&self, flow: &Flow, kind: PacketKind) -> Packet {
+        let source = &self.sources[flow.client];
         let ip = source.destination.ip + u32::from(flow.destination);
         source.packet(self.address(flow), flow.port, Endpoint { ip, ..source.destination }, kind)
     }

@@ -2,7 +2,8 @@
 //!
 //! TCP: SYN, SYN-ACK, then requests with their responses and pauses, then FIN. Other protocols: requests and responses
 //! alone, each request a datagram of its own, perhaps in fragments. Only the client's packets pass the load balancer;
-//! answers come directly (CTE-13), unless a route leads them through a next hop of their own (REG-4). Half of a round trip is the way there, the rest the way back. What happens at the
+//! answers come directly (CTE-13), unless a route leads them through a next hop of their own (REG-4). Half of a round trip
+//! is the way there, the rest the way back. What happens at the
 //! backend to what was [`Sent`] stands in [`super::service`].
 //!
 //! What nobody acknowledges is sent again ([`super::retransmission`]): it was lost or dropped, or it met a silent backend. A

@@ -67,7 +67,7 @@ impl FrontSide {
         if self.looks_closely {
             return self.route_closely(now, flow, kind);
         }
-        self.balancers.sole_mut().route(now, &self.clients.packet(flow, kind))
+        self.balancers.sole_mut().route(now, &self.clients.packet_of_one_lane(flow, kind))
     }
 
     /// Whether the load balancer that the rule of `flow` leads to now holds `backend` healthy.

@@ -117,6 +117,7 @@ impl Scenario {
         self.balancers.len() == 1
             && self.rules.len() == 1
             && self.rules.iter().all(|rule| rule.balancer.is_some())
+            && self.clients.iter().all(|group| group.lanes.count() == 1)
             && !self.leads_answers()
             && !changes.any(|change| matches!(change, RegionChange::Retarget(..)))
     }
