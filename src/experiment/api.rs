@@ -92,9 +92,10 @@ impl Problem {
 fn in_file(text: &str) -> String {
     let key = |part: &str| {
         let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
-        // The API's only field that begins with capital letters.
-        if word == "IPProtocol" {
-            return part.replace(word, "ip_protocol");
+        // The API's fields that begin with capital letters.
+        let capital = [("IPProtocol", "ip_protocol"), ("IPAddress", "ip_address")];
+        if let Some((_, key)) = capital.into_iter().find(|(field, _)| *field == word) {
+            return part.replace(word, key);
         }
         if !word.starts_with(char::is_lowercase) || !word.contains(char::is_uppercase) {
             return part.to_owned();
@@ -117,6 +118,7 @@ mod tests {
             ("localityLbPolicy", "locality_lb_policy"),
             ("spillover", "spillover"),
             ("IPProtocol", "ip_protocol"),
+            ("IPAddress", "ip_address"),
             (
                 "write PER_SESSION, or isMirroringCollector = false",
                 "write PER_SESSION, or is_mirroring_collector = false",

@@ -196,6 +196,33 @@ fn what_an_operation_creates_serves_in_its_own_role() {
     );
 }
 
+#[test]
+fn what_the_api_refuses_is_placed_where_the_file_says_it() {
+    let region = |check: &str, group: &str, rule: &str| {
+        format!(
+            r#"
+            name = "placed"
+            region = {{ name = "r", zones = ["z-a"] }}
+            health_checks = [{{ name = "c" }}]
+            instance_groups = [{{ name = "g", zone = "z-a" }}]
+            backend_services = [{{ name = "s", health_check = "{check}", backends = [{{ group = "{group}" }}] }}]
+            forwarding_rules = [{{ name = "f", backend_service = "s"{rule} }}]
+            clients = [{{ name = "w", kind = "vm", zone = "z-a", arrivals = {{ poisson = {{ rate = 1.0 }} }} }}]
+            "#
+        )
+    };
+    drop(experiment(&region("c", "g", "")));
+    for (text, place) in [
+        (region("d", "g", ""), "`backend_services.s.health_check`"),
+        (region("c", "h", ""), "`backend_services.s.backends.h.group`"),
+        (region("c", "g", ", ip_address = \"10.0.0\""), "`forwarding_rules.f.ip_address`"),
+        (region("c", "g", ", ports = [80, 70000]"), "`forwarding_rules.f.ports.1`"),
+    ] {
+        let refusal = super::try_experiment(&text).expect_err("it is refused").to_string();
+        assert!(refusal.contains(place), "{place} is not in {refusal}");
+    }
+}
+
 const SPILL: [&str; 4] = ["DISABLED", "STAY_WITHIN_ZONE", "SPILL_CROSS_ZONE", "SPILL_CROSS_ZONE"];
 const RATIO: [&str; 3] = ["0.0", "0.5", "1.0"];
 const GROUPS: [&str; 3] = ["ga", "gb", "gc"];

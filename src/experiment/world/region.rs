@@ -109,7 +109,7 @@ impl WorldTables {
         for (index, service) in self.backend_services.iter().enumerate() {
             let path = list.member(index);
             let resource = service.apart(&path)?;
-            let of_service = |error| Problem::of_resource(error, &path);
+            let of_service = |error| of_service(error, &path);
             resources.insert_backend_service(resource).map_err(of_service)?;
             let target = Target::Service(service.name().to_owned());
             resources.settings_of(&target, &service.assumes(&self.semantics)).map_err(of_service)?;
@@ -288,6 +288,13 @@ fn rules(plane: &ControlPlane) -> IdVec<RuleId, RuleSpec> {
         }
     };
     plane.rules.pairs().map(rule).collect()
+}
+
+/// A service has a list of one health check in the API, and names it here.
+fn of_service(error: ApiError, path: &KeyPath) -> Problem {
+    let is_of_check = error.fields.first() == Some(&"healthChecks");
+    let problem = Problem::of_resource(error, path);
+    if is_of_check { Problem { path: path.key("health_check"), ..problem } } else { problem }
 }
 
 /// The API's objects of what a check asks are keys of the check itself here.
