@@ -276,7 +276,7 @@ impl WorldTables {
 }
 
 /// The tables of a region in which resources stand by themselves.
-const APART: [&str; 7] = [
+pub(super) const APART: [&str; 7] = [
     "forwarding_rules",
     "backend_services",
     "instance_groups",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{POOLS, parse_with};
 use crate::experiment::node::Node;
 use crate::experiment::path::NamePath;
+use crate::experiment::world::APART;
 use crate::experiment::{Experiment, ExperimentError, KeyBound, KeyRow, Overrides, key, keys};
 use crate::sim::scenario::Scenario;
 use crate::time::SimDuration;
@@ -184,17 +185,6 @@ fn with(row: &KeyRow, value: Option<&str>) -> Result<Experiment, ExperimentError
     };
     parse_with(&text, &Overrides { set, ..Overrides::default() })
 }
-
-/// The tables of a region in which resources stand by themselves.
-const APART: [&str; 7] = [
-    "forwarding_rules",
-    "backend_services",
-    "instance_groups",
-    "instances",
-    "network_endpoint_groups",
-    "health_checks",
-    "routes",
-];
 
 /// A region in which most keys of resources that stand by themselves can be set.
 const REGION: &str = r#"name = "keys"

@@ -197,15 +197,24 @@ pub(super) trait ServiceGroup {
     fn resource(&self) -> ServiceBackend;
 }
 
+fn attached(
+    group: &ResourceName,
+    failover: bool,
+    balancing_mode: Option<BalancingMode>,
+    capacity_scaler: Option<Ratio>,
+) -> ServiceBackend {
+    ServiceBackend {
+        group: Some(Reference::new(group.as_str())),
+        failover: Some(failover),
+        balancing_mode,
+        capacity_scaler,
+        ..ServiceBackend::default()
+    }
+}
+
 impl ServiceGroup for AttachedGroup {
     fn resource(&self) -> ServiceBackend {
-        ServiceBackend {
-            group: Some(Reference::new(self.group.as_str())),
-            failover: Some(self.failover),
-            balancing_mode: self.balancing_mode,
-            capacity_scaler: self.capacity_scaler,
-            ..ServiceBackend::default()
-        }
+        attached(&self.group, self.failover, self.balancing_mode, self.capacity_scaler)
     }
 }
 
@@ -245,13 +254,7 @@ pub(super) struct BackendGroup {
 
 impl ServiceGroup for BackendGroup {
     fn resource(&self) -> ServiceBackend {
-        ServiceBackend {
-            group: Some(Reference::new(self.group.as_str())),
-            failover: Some(self.failover),
-            balancing_mode: self.balancing_mode,
-            capacity_scaler: self.capacity_scaler,
-            ..ServiceBackend::default()
-        }
+        attached(&self.group, self.failover, self.balancing_mode, self.capacity_scaler)
     }
 }
 
